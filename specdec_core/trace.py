@@ -339,9 +339,8 @@ def _read_scalar(kind: Any, value: Any, where: str) -> Any:
     elif kind is int:
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
             return value
-    elif kind is str:
-        if isinstance(value, str) and len(value) <= 200_000 and not _has_surrogate(value):
-            return value
+    elif kind is str and isinstance(value, str) and len(value) <= 200_000 and not _has_surrogate(value):
+        return value
     raise InvalidTrace(f"{where} must be a {kind.__name__}, not {_short(value)}.")
 
 

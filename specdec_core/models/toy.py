@@ -100,10 +100,10 @@ class ToyTokenizer:
         return [self.vocabulary.index(word) for word in text.split()]
 
     def decode(self, ids: Sequence[int]) -> str:
-        return " ".join(self.vocabulary[i] for i in ids)
+        return "".join(self.token_text(i) for i in ids)
 
     def token_text(self, token: int) -> str:
-        return self.vocabulary[token]
+        return " " + self.vocabulary[token]
 
 
 def toy_pair() -> Pair:

@@ -1,0 +1,117 @@
+"""The frame around every page: navigation, the shared sidebar, present mode, the glossary, and ``begin_page``.
+
+Does not know: what is on a page.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from specdec_core.figures.palette import Theme
+from specdec_core.ui import glossary
+from specdec_core.ui.pages import sections, spec
+from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
+
+_MARK = "_came_through_app"
+_ROOT = Path(__file__).resolve().parents[2]
+
+_PRESENT_CSS = """
+<style>
+html { font-size: 125%; }
+section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stToolbar"] { display: none; }
+</style>
+"""
+_CSS = """
+<style>
+.st-key-top_line h1 { padding: 0; }
+</style>
+"""
+
+
+def _pages() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
+    return {
+        section: [
+            st.Page(
+                _ROOT / p.file,
+                title=p.title,
+                icon=p.icon,
+                url_path="" if p.name == "start" else p.name,
+                default=p.name == "start",
+            )
+            for p in pages
+            if (_ROOT / p.file).exists()
+        ]
+        for section, pages in sections().items()
+    }
+
+
+def run_app() -> None:
+    """What app.py does: page config, navigation, sidebar, and the page itself."""
+    # A local picture: with a page's symbol as favicon the browser would fetch it from another machine.
+    st.set_page_config(page_icon=str(_ROOT / "assets" / "icon.png"), layout="wide")
+    use_language(str(st.session_state.get("lang", "en")))
+    page = st.navigation({k: v for k, v in _pages().items() if v}, expanded=True)
+    _sidebar()
+    st.session_state[_MARK] = True
+    page.run()
+
+
+def begin_page(name: str) -> None:
+    """First line of every page: makes sure app.py ran, then draws the top line and the title.
+
+    On a fresh server the first visitor of a deep link gets the page without app.py, because Streamlit starts in its
+    old multipage mode until ``st.navigation`` was called once. Then the mark is missing: call it with the same pages
+    and run again; the link's query parameters are still there.
+    """
+    if not st.session_state.pop(_MARK, False):
+        st.navigation({k: v for k, v in _pages().items() if v})
+        st.rerun()
+    use_language(str(st.session_state.get("lang", "en")))
+    st.html(_CSS)
+    if present():
+        st.html(_PRESENT_CSS)
+    _top_line(spec(name).title)
+
+
+def _top_line(title: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="top_line"):
+        st.title(title, anchor=False)
+        with st.popover(_("Glossary"), icon=":material/menu_book:", type="tertiary"):
+            glossary.show(notation())
+        st.toggle(
+            _("Present"),
+            key="present",
+            bind="query-params",
+            help=_("Large type, no sidebar, for a projector. The arrow keys step."),
+        )
+
+
+def _sidebar() -> None:
+    with st.sidebar:
+        st.selectbox(
+            _("Notation"),
+            list(NOTATIONS),
+            key="notation",
+            bind="query-params",
+            format_func=lambda name: NOTATIONS[name].title,
+            help=_("Changes the letters everywhere. The calculations stay the same."),
+        )
+        if len(LANGUAGES) > 1:
+            st.selectbox(
+                _("Language"), list(LANGUAGES), key="lang", bind="query-params", format_func=lambda x: LANGUAGES[x]
+            )
+
+
+def present() -> bool:
+    """Whether present mode is on."""
+    return bool(st.session_state.get("present", False))
+
+
+def notation() -> Notation:
+    """The letters in use."""
+    return NOTATIONS.get(str(st.session_state.get("notation", "book")), NOTATIONS["book"])
+
+
+def theme() -> Theme:
+    """The browser's theme, for figures."""
+    return "dark" if st.context.theme.type == "dark" else "light"

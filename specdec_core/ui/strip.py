@@ -1,0 +1,37 @@
+"""The token strip on the screen: registers the component and mounts it.
+
+Does not know: what a block means (``specdec_core.strip`` does), where the cursor comes from.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from specdec_core.figures.palette import DARK, LIGHT
+
+_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "component"
+
+
+def _asset(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+_STRIP = st.components.v2.component(
+    "token_strip", html=_asset("strip.html"), css=_asset("strip.css"), js=_asset("strip.js")
+)
+
+
+def token_strip(data: dict[str, Any], key: str, on_picked: Callable[[], None] | None = None) -> int | None:
+    """Draw ``strip_data``. Returns the t of the card clicked in this run, None otherwise.
+
+    In ``on_picked`` the t is ``st.session_state[key].picked``.
+    """
+    result = _STRIP(
+        data={**data, "light": LIGHT, "dark": DARK},
+        key=key,
+        on_picked_change=on_picked or (lambda: None),
+    )
+    picked = result.picked
+    return int(picked) if picked is not None else None
