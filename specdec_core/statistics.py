@@ -170,7 +170,7 @@ def chi_square_tail(x: float, dof: float) -> float:
 
 
 def upper_gamma(a: float, x: float) -> float:
-    """Q(a, x), the regularised upper incomplete gamma function, for a > 0, x >= 0, to about 1e-13 of its value.
+    """Q(a, x), the regularised upper incomplete gamma function, for a > 0, x >= 0, to about 1e-10 of its value.
 
     The series for x < a + 1, Lentz's continued fraction above (Abramowitz and Stegun 6.5.29 and 6.5.31).
     """
@@ -239,6 +239,8 @@ def noncentral_tail(x: float, dof: float, shift: float) -> float:
         return 0.5 * math.erfc((x - mean) / (deviation * math.sqrt(2)))
     reach = 8 * math.sqrt(half) + 12
     terms = range(max(0, int(half - reach)), int(half + reach) + 1)
-    weight = [math.exp(-half + (k * math.log(half) if k else 0.0) - math.lgamma(k + 1)) for k in terms] if half else [1.0]
+    weight = (
+        [math.exp(-half + (k * math.log(half) if k else 0.0) - math.lgamma(k + 1)) for k in terms] if half else [1.0]
+    )
     tails = [chi_square_tail(x, dof + 2 * k) for k in terms] if half else [chi_square_tail(x, dof)]
     return min(1.0, sum(w * t for w, t in zip(weight, tails, strict=True)))
