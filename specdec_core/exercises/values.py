@@ -1,0 +1,115 @@
+"""Numbers and texts as people read and write them: parse, show, make visible.
+
+Everything numeric in an exercise is a ``Fraction``: 0.7 means seven tenths, and a tie is a tie as on paper. Floats come
+from the numeric layers only and are brought back to paper here (``on_paper``).
+
+Does not know: questions, grading, the screen.
+"""
+
+import re
+import unicodedata
+from fractions import Fraction
+
+from specdec_core.tokens import shown
+from specdec_core.words import _
+
+MAX_NUMBER_TEXT = 40
+MAX_NUMBER = Fraction(10**9)
+
+_PLAIN = re.compile(r"[0-9]{1,30}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,30}(?:[eE][+-]?[0-9]{1,2})?")
+_GREETING = re.compile(r"^[=≈~≃]\s*")
+
+
+class InvalidNumber(ValueError):
+    """A text is not a number. ``str(error)`` is one sentence for the person who typed it."""
+
+
+def parse_number(text: str) -> Fraction:
+    """The number a person typed: 0.75, .75, 0,75, 3/4, 0.6/0.8, 75 %, 7.5e-1, also in full-width digits.
+
+    The comma is a decimal comma, never a separator of thousands. Raises InvalidNumber.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidNumber(_("Type a number, for example 0.75 or 3/4."))
+    if len(text) > MAX_NUMBER_TEXT:
+        raise InvalidNumber(
+            _("This number is too long: at most {most} characters are read.").format(most=MAX_NUMBER_TEXT)
+        )
+    plain = unicodedata.normalize("NFKC", text).replace("−", "-").replace("⁄", "/").replace("÷", "/")
+    plain = _GREETING.sub("", plain.strip())
+    sign, plain = _sign(plain)
+    plain, scale = (plain[:-1].rstrip(), Fraction(1, 100)) if plain.endswith("%") else (plain, Fraction(1))
+    parts = [part.strip() for part in plain.split("/")]
+    if len(parts) > 2 or (len(parts) == 2 and scale != 1) or not all(_PLAIN.fullmatch(part) for part in parts):
+        raise InvalidNumber(_("{text} is not a number; write it like 0.75, 3/4 or 75 %.").format(text=_quoted(text)))
+    numbers = [Fraction(part.replace(",", ".")) for part in parts]
+    if len(numbers) == 2 and numbers[1] == 0:
+        raise InvalidNumber(_("{text} divides by zero.").format(text=_quoted(text)))
+    value = sign * scale * (numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0])
+    if abs(value) > MAX_NUMBER:
+        raise InvalidNumber(_("{text} is too large a number for this exercise.").format(text=_quoted(text)))
+    return value
+
+
+def _sign(text: str) -> tuple[int, str]:
+    if text[:1] in ("+", "-"):
+        return (-1 if text[0] == "-" else 1), text[1:].lstrip()
+    return 1, text
+
+
+def _quoted(text: str) -> str:
+    return f"“{visible(text)}”"
+
+
+def on_paper(value: float) -> Fraction:
+    """The fraction that a float stands for when it was computed from typed decimals.
+
+    Those fractions have denominators below a million, and lie much further apart than a float's error.
+    """
+    return Fraction(float(value)).limit_denominator(10**6)
+
+
+def decimal_on_paper(value: float) -> Fraction:
+    """As ``on_paper`` for powers of decimals, whose denominators are large powers of ten: twelve places are kept."""
+    return Fraction(f"{float(value):.12f}")
+
+
+def places_of(value: Fraction, most: int = 12) -> int | None:
+    """How many decimal places write ``value`` exactly; None when more than ``most`` would be needed."""
+    scaled = value
+    for places in range(most + 1):
+        if scaled.denominator == 1:
+            return places
+        scaled *= 10
+    return None
+
+
+def decimal(value: Fraction | int, places: int = 4) -> str:
+    """``value`` as a decimal of at most ``places`` places: exact where it fits, rounded half up where not.
+
+    ``parse_number(decimal(x)) == x`` whenever x fits.
+    """
+    value = Fraction(value)
+    scaled = abs(value) * 10**places
+    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    digits = str(whole).rjust(places + 1, "0")
+    text = digits[: len(digits) - places] + ("." + digits[len(digits) - places :] if places else "")
+    text = text.rstrip("0").rstrip(".") if places else text
+    return "-" + text if value < 0 and whole else text
+
+
+def about(value: Fraction | int, places: int = 4) -> str:
+    """As ``decimal``, with "≈ " in front where it was rounded."""
+    known = places_of(Fraction(value))
+    return decimal(value, places) if known is not None and known <= places else "≈ " + decimal(value, places)
+
+
+def exact_text(value: Fraction) -> str:
+    """``value`` written without loss: a decimal where there is a short one, a fraction otherwise."""
+    places = places_of(value)
+    return f"{value.numerator}/{value.denominator}" if places is None else decimal(value, places)
+
+
+def visible(text: str) -> str:
+    """A token's text on one line, with blanks at its ends and all that cannot be seen as marks. Twice changes nothing."""
+    return shown(text, longest=120)
