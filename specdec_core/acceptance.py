@@ -192,7 +192,8 @@ class Rule:
     def exact(self) -> bool:
         """Whether an emitted token follows p exactly."""
         at_one = self.name == "lenient" and self.parameter == 1
-        return (self.spec.exact or at_one) and self.correction == "residual"
+        plain_decoding = self.name == "never" and self.correction == "target"
+        return plain_decoding or (self.spec.exact or at_one) and self.correction == "residual"
 
     @property
     def threshold(self) -> float:
