@@ -1,0 +1,124 @@
+"""What the lessons share: the question, typed numbers with a fitting word, the explanation, tasks, the way on.
+
+A page says one thing at a time, top to bottom: question, picture, controls, explanation, "try this". A picture that
+stands above the controls it depends on is drawn last, into a container made first.
+
+Keys of bound widgets are names in the address that all pages share: give them names that no other page uses.
+
+Does not know: what a lesson teaches.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+
+import streamlit as st
+
+from specdec_core.numbers import decimal
+from specdec_core.ui.literal import literal
+from specdec_core.ui.pages import spec
+from specdec_core.words import _, ngettext
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to try. ``done``: whether what is on the screen does it. ``found``: what is worth noticing then.
+
+    Texts are markdown; token texts in them go through ``literal``.
+    """
+
+    name: str
+    text: str
+    done: bool
+    found: str
+
+
+def question(text: str) -> None:
+    """The one question of the page, right under its title."""
+    st.markdown(f"##### {text}")
+
+
+@contextmanager
+def explanation(title: str | None = None) -> Iterator[None]:
+    """The words after the picture."""
+    st.subheader(title or _("Why"), anchor=False)
+    with st.container(width=860):
+        yield
+
+
+def try_this(page: str, tasks: Sequence[Task]) -> None:
+    """Things to try, which notice by themselves when they are done, and stay done while the person is here."""
+    key = f"{page}_tasks_done"
+    done: frozenset[str] = st.session_state.get(key, frozenset()) | {t.name for t in tasks if t.done}
+    st.session_state[key] = done
+    count = sum(t.name in done for t in tasks)
+    st.subheader(_("Try this"), anchor=False)
+    with st.container(border=True, key=f"{page}_tasks"):
+        for task in tasks:
+            if task.name in done:
+                st.markdown(f":material/check_circle: **{_('Done.')}** {task.text}  \n{task.found}")
+            else:
+                st.markdown(f":material/radio_button_unchecked: {task.text}")
+        all_done = _("All done.") if count == len(tasks) else ""
+        text = ngettext("{done} of {n} done.", "{done} of {n} done.", len(tasks)).format(done=count, n=len(tasks))
+        st.caption(all_done or text)
+
+
+def read_probability(text: str, name: str) -> tuple[Fraction | None, str]:
+    """A typed probability, or None and one sentence that says what is wrong with it. ``name`` is its symbol."""
+    example = _("Type a number from 0 to 1, such as 0.75, 3/4 or 75 %.")
+    if not text.strip():
+        return None, _("{name} is blank. {example}").format(name=name, example=example)
+    typed = literal(text.strip()[:40])
+    try:
+        value = decimal(text)
+    except ValueError:
+        return None, _("{name}: “{typed}” is not a number. {example}").format(name=name, typed=typed, example=example)
+    if value < 0:
+        return None, _("{name} = {typed} is below 0. A probability lies from 0 to 1.").format(name=name, typed=typed)
+    if value > 1:
+        return None, _("{name} = {typed} is above 1. A probability lies from 0 to 1.").format(name=name, typed=typed)
+    return value, ""
+
+
+def probability_field(
+    label: str,
+    key: str,
+    default: str,
+    name: str,
+    help: str | None = None,
+    also: Callable[[Fraction], str] = lambda _: "",
+) -> Fraction | None:
+    """A text field for a probability as people write it, bound to the address, with a word under it when it is none.
+
+    name: the symbol in that word. also: a further check, which returns a sentence or "". Nothing stands in for a
+    value that cannot be used: the result is None then.
+    """
+    text = st.text_input(label, value=default, key=key, bind="query-params", max_chars=40, help=help)
+    value, problem = read_probability(text or "", name)
+    if value is not None:
+        problem = also(value)
+    if problem:
+        st.error(problem, icon=":material/edit:")
+        return None
+    return value
+
+
+def next_lesson(name: str) -> None:
+    """The way on, once that page exists."""
+    page = spec(name)
+    try:
+        st.page_link(page.file, label=_("Next: {title}").format(title=page.title), icon=":material/arrow_forward:")
+    except (KeyError, st.errors.StreamlitAPIException):
+        st.caption(_("Next: {title}").format(title=page.title))
+
+
+def sources(*named: str) -> None:
+    """Where the lesson's claims come from."""
+    st.caption(_("Sources: {names}.").format(names="; ".join(named)))
+
+
+BOOK_SOURCE = "Foundations of Large Language Models (Xiao and Zhu 2025), ch. 5"
+LEVIATHAN_SOURCE = "Leviathan, Kalman and Matias 2023, arXiv:2211.17192"
+CHEN_SOURCE = "Chen et al. 2023, arXiv:2302.01318"
