@@ -1,13 +1,12 @@
-"""Start: what this is, and one real block to step through at once."""
+"""Start: what this is, and one real block to step through at once. Needs no model."""
 
 from specdec_core.ui.shell import begin_page
+from specdec_core.words import _
 
-begin_page("start")
+begin_page("start", _("A draft proposes, a target disposes, a random number decides"))
 
-import streamlit as st
-from specdec_core.trace import trace_from_json
-from specdec_core.ui.stepper import stepper, step_fragment
-from specdec_core.ui.shell import notation
-tr=trace_from_json(open('/tmp/toy.json').read())
-st.write("hello")
-step_fragment(lambda: stepper(tr.prompt, tr.blocks[0], tr.settings.acceptance, notation(), picked="pick"))
+from specdec_core.ui.start import lead, real_block, where_next  # noqa: E402
+
+lead()
+real_block()
+where_next()

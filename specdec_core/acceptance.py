@@ -96,7 +96,7 @@ RULES: dict[str, RuleSpec] = {
         RuleSpec(
             name="lenient",
             title="Lenient",
-            says="Accepts with probability min(1, p/(l q)). Below l = 1 it keeps more than it should. Biased unless l = 1.",
+            says="Accepts with probability min(1, p/(l q)): below l = 1 more than it should. Biased unless l = 1.",
             level=lambda r, lenience: r * lenience,
             probability=lambda ratio, lenience: np.minimum(1.0, ratio / lenience),
             parameter=Parameter("lenience", "l", 0.5, 0.05, 1.0),
@@ -216,7 +216,7 @@ class Rule:
         return (p > 0) & ~_above(self.spec.level(r, number), p / q)
 
     def accept_probability(self, p: Array, q: Array) -> Array:
-        """P(accepted | drafted) for every token, over r ~ U(0,1). Where q = 0 nothing is ever drafted; the value is 0."""
+        """P(accepted | drafted) for every token, over r ~ U(0,1); 0 where q = 0, as nothing is drafted there."""
         ratio = np.divide(p, q, out=np.zeros_like(p), where=q > 0)
         kept = self.spec.probability(ratio, self.threshold)
         kept = np.where(q > 0, kept, 0.0)

@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Case:
-    """A hand-made block. With ``vocabulary``, ``q``, ``p`` hold a full distribution per row and ``bonus`` p at tau + 1."""
+    """A hand-made block. With a vocabulary, ``q`` and ``p`` hold a full distribution per row."""
 
     rows: tuple[Row, ...]
     context: tuple[str, ...] = ()

@@ -154,7 +154,7 @@ def entropy(p: Array) -> float:
 
 
 def check_distribution(values: Sequence[float], field: str) -> Array:
-    """The values as an array, unchanged. Raises InvalidDistribution, one sentence naming ``field``, if they are none."""
+    """The values as an array, unchanged. Raises InvalidDistribution, one sentence naming ``field``."""
     try:
         p = np.array([float(v) for v in values], dtype=np.float64)
     except (TypeError, ValueError):

@@ -39,8 +39,10 @@ class Busy(Exception):
 class Job:
     """One visitor's text. Read its fields at any time; only the runner writes them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, models: str | None = None) -> None:
+        """models: what the runner's ``load`` is asked for; the settings' pair by default."""
         self.settings = settings
+        self.models = models or settings.pair
         self.state = State.WAITING
         self.error = ""
         self.blocks: list[Block] = []
@@ -97,7 +99,7 @@ class Runner:
             threading.Thread(target=self._work, name="specdec-runner", daemon=True).start()
 
     def ask(self, job: Job, blocks: int | None) -> None:
-        """Ask for ``blocks`` more blocks of ``job``, or for the whole text (None). Raises Busy when the queue is full."""
+        """Ask for ``blocks`` more blocks of ``job``, or for all (None). Raises Busy when the queue is full."""
         with self._lock:
             if job.state in (State.ENDED, State.FAILED) or job.active and job in self._queue:
                 return
@@ -154,7 +156,7 @@ class Runner:
         try:
             if job.pair is None:
                 job.state = State.LOADING
-                job.pair = self._pair(job.settings.pair)
+                job.pair = self._pair(job.models)
             job.state = State.RUNNING
             block = job._next()
         except (ModelUnavailable, InvalidPrompt) as error:

@@ -212,7 +212,9 @@ def _next_sentence(block: Block, notation: Notation) -> str:
     names = {"token": token, "p": notation.p, "q": notation.q, "t": following.t}
     match following.source:
         case "bonus":
-            return _("Nothing fell, so the target's own {p} at position {t} gives a bonus token: “{token}”.").format(**names)
+            return _("Nothing fell, so the target's own {p} at position {t} gives a bonus token: “{token}”.").format(
+                **names
+            )
         case "residual":
             return _(
                 "At position {t} a new token is drawn from the residual, what {p} has more than {q}: “{token}”."

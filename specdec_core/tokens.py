@@ -23,7 +23,7 @@ class Part:
 
 
 def visible(text: str) -> tuple[Part, ...]:
-    """``text`` in parts. Blanks inside a token stay as they are; those at its ends, and all else unseen, become marks."""
+    """``text`` in parts. Blanks inside a token stay; those at its ends, and all else unseen, become marks."""
     if text == "":
         return (Part("∅", True),)
     parts: list[Part] = []

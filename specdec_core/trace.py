@@ -167,7 +167,7 @@ class ModelRecord:
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole text. ``prompt`` holds the prompt's tokens; ``text`` is what was generated, decoded from all ids at once."""
+    """A whole text. ``prompt``: the prompt's tokens. ``text``: what was generated, from all ids at once."""
 
     settings: Settings
     draft: ModelRecord
@@ -189,7 +189,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Totals:
-    """Running totals over blocks. Three different rates are kept apart: accepted/judged, accepted/drafted, tokens/block."""
+    """Running totals over blocks. accepted/judged, accepted/drafted and tokens/block are three numbers."""
 
     blocks: int
     drafted: int

@@ -85,7 +85,9 @@ def literal_label(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")
 
 
-def overlap_of(top: Sequence[TopToken], theme: Theme, notation: Notation = BOOK, candidate: int | None = None) -> go.Figure:
+def overlap_of(
+    top: Sequence[TopToken], theme: Theme, notation: Notation = BOOK, candidate: int | None = None
+) -> go.Figure:
     """The overlap picture of a recorded position: its most likely tokens, and the candidate (by id) marked."""
     marked = next((i for i, x in enumerate(top) if x.token.id == candidate), None) if candidate is not None else None
     return overlap([x.token.text for x in top], [x.p for x in top], [x.q for x in top], theme, notation, marked)

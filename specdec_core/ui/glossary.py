@@ -34,7 +34,10 @@ def entries(n: Notation) -> list[tuple[str, str]]:
             _("Residual"),
             _("$\\max(0, {p} - {q})$, scaled to one. After a rejection the next token is drawn from it.").format(**t),
         ),
-        (_("Bonus token"), _("Drawn from ${p}$ when no candidate fell: the pass had scored that position too.").format(**t)),
+        (
+            _("Bonus token"),
+            _("Drawn from ${p}$ when no candidate fell: the pass had scored that position too.").format(**t),
+        ),
         (
             _("Acceptance rate α"),
             _("$\\sum \\min({p}, {q})$, the chance that a candidate stays under the random rule.").format(**t),

@@ -13,6 +13,7 @@ from specdec_core.ui.pages import sections, spec
 from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
 
 _MARK = "_came_through_app"
+_PER_PAGE = ("step", "block", "candidate", "example", "step_is_playing")
 _ROOT = Path(__file__).resolve().parents[2]
 
 _PRESENT_CSS = """
@@ -56,8 +57,8 @@ def run_app() -> None:
     page.run()
 
 
-def begin_page(name: str) -> None:
-    """First line of every page: makes sure app.py ran, then draws the top line and the title.
+def begin_page(name: str, heading: str | None = None) -> None:
+    """First line of every page: makes sure app.py ran, then draws the top line with the page's title or ``heading``.
 
     On a fresh server the first visitor of a deep link gets the page without app.py, because Streamlit starts in its
     old multipage mode until ``st.navigation`` was called once. Then the mark is missing: call it with the same pages
@@ -70,7 +71,17 @@ def begin_page(name: str) -> None:
     st.html(_CSS)
     if present():
         st.html(_PRESENT_CSS)
-    _top_line(spec(name).title)
+    _forget_other_page(name)
+    _top_line(heading or spec(name).title)
+
+
+def _forget_other_page(name: str) -> None:
+    """Cursors are bound to the address and would follow to the next page; each page begins with its own."""
+    before = st.session_state.get("_page", name)
+    st.session_state["_page"] = name
+    if before != name:
+        for key in _PER_PAGE:
+            st.session_state.pop(key, None)
 
 
 def _top_line(title: str) -> None:

@@ -40,7 +40,8 @@ def stepper(
 ) -> int:
     """Draw the strip at the cursor and the controls under it. Returns the cursor.
 
-    key: of the cursor, and its name in the address. default: the step shown first, -1 for the last. picked: session key that receives the t of a clicked card.
+    key: of the cursor, and its name in the address. default: the step shown first, -1 for the last.
+    picked: session key that receives the t of a clicked card.
     Call it inside ``step_fragment``, so that a step redraws the fragment only and Play has its clock.
     """
     plan = steps(block)

@@ -14,12 +14,13 @@ from specdec_core.figures.palette import DARK, LIGHT
 _FOLDER = Path(__file__).resolve().parents[2] / "assets" / "component"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of the browser components."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 _STRIP = st.components.v2.component(
-    "token_strip", html=_asset("strip.html"), css=_asset("strip.css"), js=_asset("strip.js")
+    "token_strip", html=asset("strip.html"), css=asset("strip.css"), js=asset("strip.js")
 )
 
 

@@ -1,0 +1,177 @@
+"""The live page's controls: prompt and settings, every one of them in the address.
+
+Does not know: how a text is made or shown.
+"""
+
+import random
+from dataclasses import dataclass
+
+import streamlit as st
+
+from specdec_core.acceptance import CORRECTIONS, RULES
+from specdec_core.models.pairs import describe
+from specdec_core.trace import MAX_NEW_TOKENS, MAX_TAU, Settings
+from specdec_core.ui.links import check_link, number, one_of, whole
+from specdec_core.words import Notation, _
+
+MAX_PROMPT = 2000
+DEVICES = ("automatic", "cpu", "cuda", "mps")
+DTYPES = ("automatic", "float32", "bfloat16", "float16")
+DEFAULT_PROMPT = "Once upon a time, a small robot found"
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """What a run is asked for: the decoding's settings, and where the models shall compute."""
+
+    settings: Settings
+    device: str
+    dtype: str
+
+    @property
+    def models(self) -> str:
+        """The key by which the runner loads and shares a pair."""
+        return "|".join((self.settings.pair, self.device, self.dtype))
+
+
+def example_prompts() -> list[str]:
+    """Prompts to begin with, of different kinds."""
+    return [
+        DEFAULT_PROMPT,
+        "The capital of France is",
+        "Dear Anna,\n\nThank you for",
+        "def fibonacci(n):\n",
+        "To bake bread you need:\n1.",
+        "Why is the sky blue?",
+    ]
+
+
+def _check() -> None:
+    check_link(
+        prompt=lambda text: len(text) <= MAX_PROMPT,
+        tau=whole(1, MAX_TAU),
+        temperature=number(0, 2),
+        top_k=whole(0, 200),
+        top_p=number(0.01, 1),
+        seed=whole(0, 2**32 - 1),
+        tokens=whole(1, 256),
+        rule=one_of(RULES),
+        c=number(0, 1),
+        correction=one_of(CORRECTIONS),
+        pair=one_of([p.name for p in describe()]),
+        device=one_of(DEVICES),
+        dtype=one_of(DTYPES),
+    )
+
+
+def _new_seed() -> None:
+    st.session_state["seed"] = random.SystemRandom().randrange(100_000)
+
+
+def _use_example() -> None:
+    chosen = st.session_state.get("example")
+    if chosen is not None:
+        st.session_state["prompt"] = chosen
+        st.session_state["example"] = None
+
+
+def controls(notation: Notation) -> LiveSettings | None:
+    """Draw the controls; returns what they ask for, None where a value is missing (said beside the field)."""
+    _check()
+    st.text_area(_("Prompt"), DEFAULT_PROMPT, key="prompt", bind="query-params", max_chars=MAX_PROMPT, height=90)
+    st.pills(
+        _("Examples"),
+        example_prompts(),
+        key="example",
+        format_func=lambda x: x.split("\n")[0],
+        on_change=_use_example,
+        label_visibility="collapsed",
+    )
+    first = st.columns([1, 1, 1, 1.2], vertical_alignment="bottom")
+    tau = first[0].slider(
+        _("Candidates per block, {tau}").format(tau=notation.tau), 1, MAX_TAU, 4, key="tau", bind="query-params"
+    )
+    temperature = first[1].slider(_("Temperature"), 0.0, 2.0, 1.0, 0.05, key="temperature", bind="query-params")
+    rule = first[2].selectbox(
+        _("Rule"),
+        list(RULES),
+        key="rule",
+        bind="query-params",
+        format_func=lambda name: _(RULES[name].title),
+        help=_(RULES[str(st.session_state.get("rule", "random"))].says),
+    )
+    with first[3].container(horizontal=True, vertical_alignment="bottom"):
+        seed = st.number_input(_("Seed"), 0, 2**32 - 1, 0, key="seed", bind="query-params")
+        st.button(_("New seed"), icon=":material/casino:", on_click=_new_seed, key="new_seed")
+    parameter = _parameter(rule)
+    with st.expander(_("More settings"), icon=":material/tune:"):
+        more = _more(notation)
+    return _collect(tau, temperature, rule, seed, parameter, more)
+
+
+def _parameter(rule: str) -> float | None:
+    known = RULES[rule].parameter
+    if known is None:
+        return None
+    key = "c" if rule == "fixed" else known.symbol
+    return st.slider(
+        _("{name} {symbol}").format(name=known.name.capitalize(), symbol=known.symbol),
+        known.low,
+        known.high,
+        known.default,
+        0.05,
+        key=key,
+        bind="query-params",
+    )
+
+
+def _more(notation: Notation) -> dict[str, object]:
+    del notation
+    a = st.columns(4)
+    b = st.columns(3)
+    pairs = describe()
+    return {
+        "max_new_tokens": a[0].slider(_("Longest text, in tokens"), 1, 256, 48, key="tokens", bind="query-params"),
+        "top_k": a[1].slider(_("Top-k (0: off)"), 0, 200, 0, key="top_k", bind="query-params"),
+        "top_p": a[2].slider(_("Top-p (1: off)"), 0.01, 1.0, 1.0, 0.01, key="top_p", bind="query-params"),
+        "correction": a[3].selectbox(
+            _("Correction"),
+            list(CORRECTIONS),
+            key="correction",
+            bind="query-params",
+            format_func=lambda name: _(CORRECTIONS[name].title),
+        ),
+        "pair": b[0].selectbox(
+            _("Models"),
+            [p.name for p in pairs],
+            key="pair",
+            bind="query-params",
+            format_func=lambda name: next(p.title for p in pairs if p.name == name),
+        ),
+        "device": b[1].selectbox(_("Device"), DEVICES, key="device", bind="query-params", format_func=_),
+        "dtype": b[2].selectbox(_("Number format"), DTYPES, key="dtype", bind="query-params", format_func=_),
+    }
+
+
+def _collect(
+    tau: int, temperature: float, rule: str, seed: int | None, parameter: float | None, more: dict[str, object]
+) -> LiveSettings | None:
+    if seed is None:
+        st.error(_("Seed is blank; it must be a whole number."))
+        return None
+    device, dtype = str(more.pop("device")), str(more.pop("dtype"))
+    try:
+        settings = Settings(
+            prompt=str(st.session_state.get("prompt", "")),
+            tau=tau,
+            temperature=round(temperature, 4),
+            rule=rule,
+            parameter=parameter,
+            seed=int(seed),
+            **more,  # type: ignore[arg-type]
+        )
+    except ValueError as error:
+        st.error(str(error))
+        return None
+    assert settings.max_new_tokens <= MAX_NEW_TOKENS
+    return LiveSettings(settings, device, dtype)
