@@ -157,7 +157,9 @@ def _fill(text: str, draft: Draft, where: str) -> str:
 
 
 def _parts(parts: Iterable[str | Mapping[str, str]], draft: Draft, where: str) -> tuple[Part, ...]:
-    return tuple(Text(_fill(p, draft, where)) if isinstance(p, str) else _table(p["table"], draft, where) for p in parts)
+    return tuple(
+        Text(_fill(p, draft, where)) if isinstance(p, str) else _table(p["table"], draft, where) for p in parts
+    )
 
 
 def _table(name: str, draft: Draft, where: str) -> Table:

@@ -58,6 +58,8 @@ def block(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     rows = [_row(draws, token, t, rejected_at) for t, token in enumerate(tokens[:tau], start=1)]
     half = judge([row.ratio >= HALF for row in rows])
     later = [row.stays for row in rows[rejected_at:]]
+    if tau > 3 and sum(later) == 1 and len(later) > 1:
+        raise Redraw  # counting on after the rejection would look like counting the rejected candidate
     if not all_pass and (not any(later) or half.first_rejected == rejected_at):
         raise Redraw
     if len({(row.r, row.ratio) for row in rows}) < tau or len({row.ratio for row in rows}) < tau:

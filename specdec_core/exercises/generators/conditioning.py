@@ -97,9 +97,7 @@ def statements(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft
     shown = draws.shuffled([*true, *false])
     options = [Option(f"s{i}", _(s["text"])) for i, s in enumerate(shown, start=1)]
     right = [f"s{i}" for i, s in enumerate(shown, start=1) if s["true"]]
-    wrong = [
-        (s["misconception"], [*right, f"s{i}"]) for i, s in enumerate(shown, start=1) if not s["true"]
-    ]
+    wrong = [(s["misconception"], [*right, f"s{i}"]) for i, s in enumerate(shown, start=1) if not s["true"]]
     true_texts = " ".join(_(s["text"]) for s in shown if s["true"])
     draft = Draft(values={"count": str(len(shown)), "true_count": str(len(right)), "true_texts": true_texts})
     draft.asked["true"] = marked(Kind.MULTI_CHOICE, right, options, *wrong)

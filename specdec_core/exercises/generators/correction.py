@@ -81,7 +81,8 @@ def draw_pair(draws: Draws, pools: Pools, size: Sequence[int], lacking: int = 1)
 
 
 def correction(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
-    """settings: ``size`` is [least, most] words; ``lacking``: how many tokens at least have p > q."""
+    """settings: ``size`` is [least, most] words; ``lacking``: how many tokens at least have p > q;
+    ``draw``: whether a u is drawn as well."""
     pair = draw_pair(draws, pools, settings.get("size", [3, 4]), settings.get("lacking", 2))
     p, q, rest, alpha = pair.p, pair.q, pair.residual, pair.alpha
     lost = draws.choice([i for i in range(len(p)) if p[i] < q[i]])
@@ -108,7 +109,8 @@ def correction(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft
     )
     _ask_residual(draft, pair, x)
     _ask_identity(draft, pair, x)
-    _ask_draw(draft, draws, pair)
+    if settings.get("draw"):
+        _ask_draw(draft, draws, pair)
     return draft
 
 
@@ -173,6 +175,9 @@ def _ask_draw(draft: Draft, draws: Draws, pair: Pair) -> None:
     if any(abs(u - edge) < Fraction(2, 100) for edge in edges):
         raise Redraw
     chosen = draw(rest, float(u))
+    from_p = draw(np.array(as_floats(pair.p)), float(u))
+    if chosen in (from_p, int(rest.argmax())) and draws.below(4):
+        raise Redraw  # mostly, the known mistakes should give another token
     draft.values |= {
         "u": decimal(u),
         "drawn": quoted(pair.words[chosen]),
@@ -181,7 +186,7 @@ def _ask_draw(draft: Draft, draws: Draws, pair: Pair) -> None:
     draft.asked["drawn"] = choice(
         f"w{chosen}",
         pair.options(),
-        ("drew_again_from_p", f"w{draw(np.array(as_floats(pair.p)), float(u))}"),
+        ("drew_again_from_p", f"w{from_p}"),
         ("argmax_not_draw", f"w{int(rest.argmax())}"),
         ("drew_again_from_q", f"w{draw(np.array(as_floats(pair.q)), float(u))}"),
     )
@@ -235,5 +240,3 @@ def bonus(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     )
     draft.asked["emitted"] = whole(tau + 1, ("forgot_the_next_token", tau), ("counted_the_rejected", 1))
     return draft
-
-

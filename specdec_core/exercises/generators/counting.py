@@ -32,12 +32,12 @@ def outcomes(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     kept = _kept(draws, tau, settings.get("pattern", "later_accept"))
     verdict = judge(kept)
     n = verdict.n_a
-    heads = ("t", _("token"), _("verdict")) if settings.get("shows") == "verdicts" else ("t", _("token"), "r > p/q")
-    words = (
-        [_(v.value) for v in verdict.verdicts]
-        if settings.get("shows") == "verdicts"
-        else [_("no") if stays else _("yes") for stays in kept]
-    )
+    if settings.get("shows") == "verdicts":
+        head, words = _("verdict"), [_(v.value) for v in verdict.verdicts]
+        kept = kept[: n + 1] + [False] * (tau - n - 1)  # what is not reached shows no outcome to be mistaken about
+    else:
+        head, words = "r > p/q", [_("no") if stays else _("yes") for stays in kept]
+    heads = ("t", _("token"), head)
     rows = tuple(
         (str(t), *cells, word)
         for t, (cells, word) in enumerate(zip(token_rows(tokens[:tau]), words, strict=True), start=1)
@@ -81,9 +81,9 @@ def outcomes(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
 def _kept(draws: Draws, tau: int, pattern: str) -> list[bool]:
     if pattern == "all_pass":
         return [True] * tau
-    n = draws.between(0, tau - 2)
+    n = draws.between(0, tau - 2 if tau <= 3 else tau - 3)
     later = [bool(draws.below(2)) for _i in range(tau - n - 1)]
-    if not any(later):
+    if tau > 3 and sum(later) < 2:  # one more would look like counting the rejected candidate
         raise Redraw
     return [True] * n + [False] + later
 

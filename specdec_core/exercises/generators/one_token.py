@@ -84,7 +84,9 @@ def token_draft(
     )
     draft.asked["ratio"] = number(ratio, *ratio_mistakes(p, q))
     clipped = [("clipped_wrong_way", ONE), ("inverted_ratio", q / p)] if 0 < ratio < 1 else [("not_clipped", ratio)]
-    draft.asked["kept"] = number(min(ONE, ratio), *(clipped if p else [("impossible_accepted", ONE)]), follow=use("clip", "ratio"))
+    draft.asked["kept"] = number(
+        min(ONE, ratio), *(clipped if p else [("impossible_accepted", ONE)]), follow=use("clip", "ratio")
+    )
     draft.asked["decision"] = choice(
         "accepted" if kept else "rejected",
         verdict_options(),

@@ -46,7 +46,9 @@ def fixed(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     # At exactly the bar, or with p = q nearly everywhere, the picture would be hard to read.
     if not lost or len(kept) < 2 or c in ratios or tv == 0:
         raise Redraw
-    x = draws.choice([i for i in kept if out[i] != pair.p[i]] or kept)
+    x = draws.choice(kept)
+    if abs(out[x] - pair.p[x]) < Fraction(2, 100):
+        raise Redraw
     acceptance = on_paper(law.acceptance)
     draft = Draft(
         values={
