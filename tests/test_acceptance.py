@@ -307,7 +307,7 @@ def test_every_rule_says_what_it_does(name):
 
 
 def test_unknown_names_are_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="rule must be one of random, .*not 'coin'"):
+    with pytest.raises(ValueError, match=r"rule must be one of random, .*not 'coin'"):
         Rule("coin")
-    with pytest.raises(ValueError, match="correction must be one of residual, .*not 'none'"):
+    with pytest.raises(ValueError, match=r"correction must be one of residual, .*not 'none'"):
         Rule(correction="none")

@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_rules_share_their_candidates_and_their_r():
 def test_checkpoints_grow_evenly_from_10_to_the_last_trial():
     marks = checkpoints(1_000_000)
     assert marks[0] == 10 and marks[-1] == 1_000_000 and len(marks) == 26
-    assert all(1.4 < b / a < 1.8 for a, b in zip(marks, marks[1:], strict=False))
+    assert all(1.4 < b / a < 1.8 for a, b in pairwise(marks))
     assert checkpoints(7) == [7] and checkpoints(10) == [10] and checkpoints(25) == [10, 16, 25]
     with pytest.raises(ValueError, match="trials"):
         checkpoints(0)
