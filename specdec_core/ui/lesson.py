@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from specdec_core.numbers import decimal
+from specdec_core.lessons.typed import read_probability
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
 from specdec_core.words import _, ngettext
@@ -65,21 +65,13 @@ def try_this(page: str, tasks: Sequence[Task]) -> None:
         st.caption(all_done or text)
 
 
-def read_probability(text: str, name: str) -> tuple[Fraction | None, str]:
-    """A typed probability, or None and one sentence that says what is wrong with it. ``name`` is its symbol."""
-    example = _("Type a number from 0 to 1, such as 0.75, 3/4 or 75 %.")
-    if not text.strip():
-        return None, _("{name} is blank. {example}").format(name=name, example=example)
-    typed = literal(text.strip()[:40])
-    try:
-        value = decimal(text)
-    except ValueError:
-        return None, _("{name}: “{typed}” is not a number. {example}").format(name=name, typed=typed, example=example)
-    if value < 0:
-        return None, _("{name} = {typed} is below 0. A probability lies from 0 to 1.").format(name=name, typed=typed)
-    if value > 1:
-        return None, _("{name} = {typed} is above 1. A probability lies from 0 to 1.").format(name=name, typed=typed)
-    return value, ""
+def begin_value(key: str, default: str) -> None:
+    """The first value of a bound text widget: the link's, or ``default``. From then on the person's.
+
+    Widgets whose value callbacks set must not have a default of their own as well.
+    """
+    if key not in st.session_state:
+        st.session_state[key] = st.query_params.get(key, default)
 
 
 def probability_field(
@@ -88,19 +80,20 @@ def probability_field(
     default: str,
     name: str,
     help: str | None = None,
-    also: Callable[[Fraction], str] = lambda _: "",
+    also: Callable[[Fraction], str] | None = None,
 ) -> Fraction | None:
     """A text field for a probability as people write it, bound to the address, with a word under it when it is none.
 
-    name: the symbol in that word. also: a further check, which returns a sentence or "". Nothing stands in for a
+    name: the symbol in that word. also: a further check, which returns a plain sentence or "". Nothing stands in for a
     value that cannot be used: the result is None then.
     """
-    text = st.text_input(label, value=default, key=key, bind="query-params", max_chars=40, help=help)
+    begin_value(key, default)
+    text = st.text_input(label, key=key, bind="query-params", help=help)
     value, problem = read_probability(text or "", name)
-    if value is not None:
+    if value is not None and also is not None:
         problem = also(value)
     if problem:
-        st.error(problem, icon=":material/edit:")
+        st.error(literal(problem), icon=":material/edit:")
         return None
     return value
 
