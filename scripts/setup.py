@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO, Dict, Iterator, List, Optional
+from typing import IO, Iterator, List, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -73,10 +73,7 @@ def is_current(requirements: str) -> bool:
     """Whether exactly these requirements were installed, to the end. The tests' requirements contain the app's."""
     if not is_whole():
         return False
-    for name in (requirements, DEV):
-        if stamp(name).is_file() and stamp(name).read_text() == fingerprint(name):
-            return True
-    return False
+    return any(stamp(name).is_file() and stamp(name).read_text() == fingerprint(name) for name in (requirements, DEV))
 
 
 def ensure_environment(requirements: str) -> None:
@@ -120,10 +117,10 @@ def is_usable() -> bool:
 
 
 def make_venv() -> None:
-    """A new environment. What an interrupted pip left is not repaired but thrown away: half a package can look whole."""
+    """A new environment. What an interrupted pip left is thrown away, not repaired: half a package can look whole."""
     if VENV.exists():
         if Path(sys.prefix).resolve() == VENV.resolve():
-            raise Stop("The environment must be made anew: run this with the system's Python, not with the one in .venv.")
+            raise Stop("The environment must be made anew: run this with the system's Python, not the one in .venv.")
         say("Starting the environment over: the one in .venv is unfinished or made by another Python")
         discard(VENV)
     say("Making a virtual environment in .venv with Python {}.{}.{}".format(*sys.version_info[:3]))
@@ -152,12 +149,12 @@ def install(requirements: str, held: IO[bytes]) -> None:
     command += ["--only-binary=:all:", "-r", str(ROOT / requirements)]
     if not sys.stdout.isatty():
         command += ["--quiet", "--progress-bar=off"]
-    options = {} if os.name == "nt" else {"pass_fds": [held.fileno()]}  # type: Dict[str, object]
     # pip inherits the lock: if we are killed and it is not, the next start waits for it.
-    child = subprocess.Popen(command, cwd=str(ROOT), **options)  # type: ignore[call-overload]
+    inherited = [] if os.name == "nt" else [held.fileno()]
+    child = subprocess.Popen(command, cwd=str(ROOT), pass_fds=inherited)
     status = wait(child, "still installing")
     if status != 0:
-        raise Stop("pip could not install {}; its reason stands above. Run the same command again.".format(requirements))
+        raise Stop("pip could not install {}: its reason stands above. Then run this again.".format(requirements))
 
 
 def wait(child: "subprocess.Popen[bytes]", what: str) -> int:
@@ -178,7 +175,7 @@ def wait(child: "subprocess.Popen[bytes]", what: str) -> int:
 
 @contextlib.contextmanager
 def lock() -> Iterator[IO[bytes]]:
-    """Keep a second setup out of the environment meanwhile. The system lets go when the holder ends, however it ends."""
+    """Keep a second setup out of the environment. The system lets go when the holder ends, however it ends."""
     LOCK.parent.mkdir(exist_ok=True)
     with open(str(LOCK), "a+b") as file:
         told = False
