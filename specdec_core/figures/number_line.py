@@ -1,0 +1,184 @@
+"""The number line: 0 to 1, the bar from 0 to min(1, p/q), the mark r on it. The picture is the rule.
+
+Left of the bar's end a draw accepts, right of it it rejects. Many draws stand below the line as points, and a second
+figure shows how their accepted share settles.
+
+Does not know: streamlit, where p, q and r come from.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from specdec_core.figures.palette import Theme, colours, layout
+from specdec_core.words import BOOK, Notation, _
+
+# A region narrower than this has no room for its word, which then stands outside, over the region's middle.
+_ROOM = 0.2
+_GOLDEN = 0.6180339887
+
+
+def number_line(
+    bar: float,
+    r: float | None,
+    accepted: bool,
+    labels: tuple[str, str],
+    theme: Theme,
+    notation: Notation = BOOK,
+    draws: tuple[Sequence[float], Sequence[bool]] | None = None,
+) -> go.Figure:
+    """The line for one candidate.
+
+    bar: min(1, p/q), 0 where p = 0. r: the draw, None while there is none. labels: p/q and r as they are written.
+    draws: values in (0, 1] and whether each accepts; drawn as points below the line.
+    """
+    c = colours(theme)
+    figure = go.Figure()
+    _regions(figure, bar, c)
+    many = draws is not None and len(draws[0]) > 0
+    if many and draws is not None:
+        _points(figure, draws, c)
+    _end_of_bar(figure, bar, f"{notation.p}/{notation.q} = {labels[0]}", c)
+    if r is not None:
+        _mark(figure, r, f"{notation.r} = {labels[1]}", accepted, c)
+    low = -2.5 if many else -0.62
+    figure.update_layout(
+        layout(
+            theme,
+            height=330 if many else 210,
+            margin={"l": 22, "r": 22, "t": 52, "b": 8},
+            showlegend=many,
+            legend={"y": -0.16, "yanchor": "top", "x": 0.5, "xanchor": "center", "itemclick": False},
+            xaxis={"range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "showgrid": False, "zeroline": False},
+            yaxis={"range": [low, 0.55], "visible": False},
+        )
+    )
+    figure.update_xaxes(tickformat=".2~f", ticks="outside", ticklen=6, tickfont_size=16)
+    return figure
+
+
+def _regions(figure: go.Figure, bar: float, c: dict[str, str]) -> None:
+    for low, high, colour, pattern in ((0.0, bar, c["accepted"], ""), (bar, 1.0, c["rejected"], "/")):
+        if high <= low:
+            continue
+        figure.add_bar(
+            x=[high - low],
+            y=[0],
+            base=[low],
+            orientation="h",
+            width=0.5,
+            showlegend=False,
+            hoverinfo="skip",
+            marker={
+                "color": colour if not pattern else "rgba(0,0,0,0)",
+                "line": {"color": colour, "width": 2},
+                "pattern": {"shape": pattern, "fgcolor": colour, "solidity": 0.18, "size": 9},
+            },
+        )
+    _word(figure, 0.0, bar, _("accept"), c["background"], c["accepted"], c)
+    _word(figure, bar, 1.0, _("reject"), c["rejected"], c["rejected"], c)
+
+
+def _word(figure: go.Figure, low: float, high: float, word: str, inside: str, alone: str, c: dict[str, str]) -> None:
+    width = high - low
+    if width <= 0:
+        return
+    figure.add_annotation(
+        x=(low + high) / 2 if width >= _ROOM else (0.0 if low == 0 else 1.0),
+        y=0 if width >= _ROOM else -0.45,
+        text=f"<b>{word}</b>",
+        showarrow=False,
+        xanchor="center" if width >= _ROOM else ("left" if low == 0 else "right"),
+        font={"size": 20 if width >= _ROOM else 16, "color": inside if width >= _ROOM else alone},
+        bgcolor=c["background"] if width >= _ROOM and low > 0 else "rgba(0,0,0,0)",
+        borderpad=3,
+    )
+
+
+def _side(x: float) -> str:
+    """Where a label at ``x`` is anchored, so that it stays inside the picture."""
+    return "left" if x < 0.16 else "right" if x > 0.84 else "center"
+
+
+def _end_of_bar(figure: go.Figure, bar: float, text: str, c: dict[str, str]) -> None:
+    figure.add_shape(
+        type="line", x0=bar, x1=bar, y0=-0.34, y1=0.34, line={"color": c["ink"], "width": 2, "dash": "dot"}
+    )
+    figure.add_annotation(
+        x=bar,
+        y=-0.45,
+        text=text,
+        showarrow=False,
+        xanchor=_side(bar),
+        font={"size": 17, "color": c["ink"]},
+        bgcolor=c["background"],
+    )
+
+
+def _mark(figure: go.Figure, r: float, text: str, accepted: bool, c: dict[str, str]) -> None:
+    colour = c["accepted"] if accepted else c["rejected"]
+    figure.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.42, line={"color": c["background"], "width": 9})
+    figure.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.46, line={"color": c["ink"], "width": 5})
+    word = _("✓ accepted") if accepted else _("✗ rejected")
+    figure.add_annotation(
+        x=r,
+        y=0.48,
+        yanchor="bottom",
+        text=f"<b>{text}</b>  <span style='color:{colour}'><b>{word}</b></span>",
+        showarrow=False,
+        xanchor=_side(r),
+        font={"size": 20, "color": c["ink"]},
+    )
+
+
+def _points(figure: go.Figure, draws: tuple[Sequence[float], Sequence[bool]], c: dict[str, str]) -> None:
+    values, kept = draws
+    for stays, name, symbol, colour in (
+        (True, _("accepted"), "circle", c["accepted"]),
+        (False, _("rejected"), "x", c["rejected"]),
+    ):
+        chosen = [i for i, k in enumerate(kept) if bool(k) is stays]
+        figure.add_scatter(
+            x=[values[i] for i in chosen],
+            # Points of one draw stand at the same height however many follow: a golden-ratio walk fills evenly.
+            y=[-0.78 - 1.6 * (((i + 1) * _GOLDEN) % 1) for i in chosen],
+            mode="markers",
+            name=f"{name}: {len(chosen)}",
+            marker={"symbol": symbol, "color": colour, "size": 8 if len(values) <= 300 else 6, "line": {"width": 0}},
+            customdata=[i + 1 for i in chosen],
+            hovertemplate=_("draw {n}: {value}").format(n="%{customdata}", value="%{x}") + "<extra></extra>",
+        )
+
+
+def running_share(shares: Sequence[float], expected: float, theme: Theme, notation: Notation = BOOK) -> go.Figure:
+    """The accepted share after 1, 2, ... draws, and the line min(1, p/q) on which it settles."""
+    c = colours(theme)
+    n = len(shares)
+    figure = go.Figure()
+    bar: dict[str, Any] = {"color": c["p"], "width": 2, "dash": "dash"}
+    figure.add_scatter(
+        x=[1, max(n, 2)],
+        y=[expected, expected],
+        mode="lines",
+        name=f"min(1, {notation.p}/{notation.q})",
+        line=bar,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=list(range(1, n + 1)),
+        y=list(shares),
+        mode="lines" if n > 1 else "markers",
+        name=_("accepted so far"),
+        line={"color": c["accepted"], "width": 3},
+        hovertemplate=_("after {n} draws: {value}").format(n="%{x}", value="%{y:.3f}") + "<extra></extra>",
+    )
+    figure.update_layout(
+        layout(
+            theme,
+            height=230,
+            yaxis={"range": [0, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f"},
+            xaxis={"title": {"text": _("draws")}, "range": [1, max(n, 2)], "showgrid": False},
+        )
+    )
+    return figure
