@@ -3,7 +3,7 @@
 from specdec_core.ui.shell import begin_page
 from specdec_core.words import _
 
-begin_page("start", _("A draft proposes, a target disposes, a random number decides"))
+begin_page("start", _("How speculative decoding decides"))
 
 from specdec_core.ui.start import lead, real_block, where_next  # noqa: E402
 

@@ -44,8 +44,8 @@ def strip_data(
     verified: the tokens before the block. selected: the t of a card to frame. Texts are literal, never markup.
     """
     shown_cards = [_card(c, rule, notation, selected) for c in cards(block, cursor)]
-    if block.next is not None and shows_next(block, cursor):
-        shown_cards.append(_next_card(block, notation))
+    if block.next is not None:
+        shown_cards.append(_next_card(block, notation) if shows_next(block, cursor) else _next_place())
     now = steps(block)[max(0, min(cursor, len(steps(block)) - 1))]
     return {
         "context_label": _("verified"),
@@ -122,6 +122,27 @@ def _label(card: Card, rule: Rule, notation: Notation) -> str:
             ratio=ratio(x.ratio),
         )
     return position_sentence(x, card.first_rejected, rule, notation)
+
+
+def _next_place() -> dict[str, Any]:
+    """Where the corrected or bonus token will stand, so that the cards keep their sizes."""
+    return {
+        "t": None,
+        "state": "hidden",
+        "head": _("then"),
+        "note": "",
+        "token": None,
+        "bar": None,
+        "level": None,
+        "level_label": "",
+        "numbers": [],
+        "verdict": "",
+        "icon": "",
+        "first": False,
+        "active": False,
+        "selected": False,
+        "label": _("The next token is not drawn yet."),
+    }
 
 
 def _next_card(block: Block, notation: Notation) -> dict[str, Any]:

@@ -69,10 +69,10 @@ def begin_page(name: str, heading: str | None = None) -> None:
         st.rerun()
     use_language(str(st.session_state.get("lang", "en")))
     st.html(_CSS)
-    if present():
-        st.html(_PRESENT_CSS)
     _forget_other_page(name)
     _top_line(heading or spec(name).title)
+    if present():  # known only after its toggle was drawn: the address may ask for it
+        st.html(_PRESENT_CSS)
 
 
 def _forget_other_page(name: str) -> None:

@@ -110,9 +110,9 @@ def where_next() -> None:
         ("bias_lab", _("See what a fixed threshold costs"), _("The bent distribution, exactly and on real text.")),
         ("exercises", _("Practise"), _("Exercises that grade themselves and name the mistake.")),
     )
-    columns = st.columns(len(ways))
-    for column, (name, title, text) in zip(columns, ways, strict=True):
-        page = spec(name)
+    known = [(spec(name), title, text) for name, title, text in ways]
+    columns = st.columns(len(known))
+    for column, (page, title, text) in zip(columns, known, strict=True):
         with column.container(border=True, height="stretch"):
             st.page_link(page.file, label=f"**{literal(title)}**", icon=page.icon)
             st.caption(text)
