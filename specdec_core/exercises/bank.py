@@ -86,7 +86,7 @@ def all_topics() -> tuple[str, ...]:
 def variant(family: str, level: int, seed: int) -> Question:
     """The question for ``family``, ``level`` and ``seed``; the same on every machine.
 
-    Raises ValueError, one sentence, for an unknown family or level, a seed out of range, or a family that needs a block.
+    Raises ValueError, one sentence: unknown family or level, seed out of range, a family that needs a block.
     """
     spec = family_named(family)
     if spec.needs_block:

@@ -146,9 +146,7 @@ def _entries() -> tuple[tuple[str, str, str], ...]:
         (
             "mixed_denominator",
             _("Wrong denominator"),
-            _(
-                "Judged and drafted are different counts: candidates that were not reached were drafted but never judged."
-            ),
+            _("Judged and drafted are different counts: what is not reached was drafted but never judged."),
         ),
         (
             "rejected_one_unjudged",

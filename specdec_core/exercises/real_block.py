@@ -27,6 +27,7 @@ FAMILY = "real_block"
 PLACES = (2, 3, 4, 5)
 #: A comparison closer than this, as shown, is no fair question.
 _NEAR = Fraction(1, 200)
+_FINEST = 8
 _MOST = 8
 _CONTEXT = 4
 
@@ -77,10 +78,17 @@ def _by_the_random_rule(block: Block) -> None:
         )
 
 
+def _rounded(value: Fraction, places: int) -> Fraction:
+    """So many places, or as many as two significant digits of a small number need; below 10^-8 it is 0."""
+    while places < _FINEST and 0 < value < Fraction(10, 10**places):
+        places += 1
+    return Fraction(decimal(value, places))
+
+
 def _shown(x: Position, places: int) -> Row | None:
     """The candidate as shown with so many places; None where that is not fair to the real numbers."""
-    q, p, r = (Fraction(decimal(Fraction(value), places)) for value in (x.q, x.p, x.r))
-    if q == 0 or (p == 0) != (x.p == 0):
+    q, p, r = (_rounded(Fraction(value), places) for value in (x.q, x.p, x.r))
+    if q == 0:
         return None
     near = abs(r - p / q) < _NEAR and p > 0
     real = stays(Fraction(x.p), Fraction(x.q), Fraction(x.r))
@@ -98,9 +106,7 @@ def _rows(block: Block) -> list[Row]:
         if all(rows):
             return [row for row in rows if row]
     raise UnsuitableBlock(
-        _(
-            "Rounded for reading, the numbers of this block would decide otherwise or too narrowly; choose another block."
-        )
+        _("Rounded for reading, this block would be decided otherwise or too narrowly; choose another block.")
     )
 
 

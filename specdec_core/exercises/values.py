@@ -111,5 +111,5 @@ def exact_text(value: Fraction) -> str:
 
 
 def visible(text: str) -> str:
-    """A token's text on one line, with blanks at its ends and all that cannot be seen as marks. Twice changes nothing."""
+    """A token's text on one line; blanks at its ends and all that cannot be seen are marks. Twice changes nothing."""
     return shown(text, longest=120)

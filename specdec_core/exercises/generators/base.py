@@ -13,7 +13,7 @@ from typing import Any
 
 from specdec_core.acceptance import RANDOM, Verdict
 from specdec_core.exercises.question import Answer, Follow, Kind, Option, Table
-from specdec_core.exercises.values import about, decimal, visible
+from specdec_core.exercises.values import about, exact_text, visible
 from specdec_core.words import _
 
 ONE = Fraction(1)
@@ -130,13 +130,13 @@ def because(p: Fraction, q: Fraction, r: Fraction) -> str:
         sentence = _("r = {r} is not above p/q = {ratio}, so the token is accepted.")
     else:
         sentence = _("r = {r} is above p/q = {ratio}, so the token is rejected.")
-    return sentence.format(r=decimal(r, 6), ratio=about(ratio))
+    return sentence.format(r=exact_text(r), ratio=about(ratio))
 
 
 def token_rows(tokens: Sequence[str], *columns: Sequence[Fraction]) -> tuple[tuple[str, ...], ...]:
     """Rows of a table: the token made visible, then its numbers."""
     numbers = zip(*columns, strict=True) if columns else [()] * len(tokens)
-    return tuple((visible(t), *(decimal(x, 6) for x in row)) for t, row in zip(tokens, numbers, strict=True))
+    return tuple((visible(t), *(exact_text(x) for x in row)) for t, row in zip(tokens, numbers, strict=True))
 
 
 def quoted(token: str) -> str:

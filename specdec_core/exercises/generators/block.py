@@ -1,4 +1,4 @@
-"""A block of candidates: the first rejected one, the comparison that decides, n_a, what is not reached, what comes next."""
+"""A block of candidates: the first rejected one, what decides it, n_a, what is not reached, what comes next."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from specdec_core.exercises.generators.base import (
 )
 from specdec_core.exercises.generators.one_token import ABOVE, BELOW, clear_r, friendly_pair, ratio_mistakes
 from specdec_core.exercises.question import Kind, Option, Table
-from specdec_core.exercises.values import about, decimal, visible
+from specdec_core.exercises.values import about, exact_text, visible
 from specdec_core.words import _
 
 
@@ -48,7 +48,7 @@ class Row:
 
 
 def block(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
-    """settings: ``tau`` is [least, most]; ``pattern`` is later_accept (one after the rejection would pass) or all_pass."""
+    """settings: ``tau`` is [least, most]; ``pattern`` is later_accept (some after the rejection pass) or all_pass."""
     tau = draws.between(*settings.get("tau", [4, 4]))
     context, tokens = draws.choice(pools.sentences)
     if len(tokens) < tau:
@@ -88,8 +88,8 @@ def block_draft(draws: Draws, context: Sequence[str], rows: Sequence[Row], lenie
             "context": visible("".join(context)),
             "probe": str(probe + 1),
             "probe_token": quoted(rows[probe].token),
-            "probe_p": decimal(rows[probe].p, 6),
-            "probe_q": decimal(rows[probe].q, 6),
+            "probe_p": exact_text(rows[probe].p),
+            "probe_q": exact_text(rows[probe].q),
             "probe_ratio": about(rows[probe].ratio),
             "first": _("t = {t}").format(t=first) if first else _("none"),
             "n_a": str(n_a),
@@ -162,15 +162,15 @@ def _comparison(rows: Sequence[Row], first: int) -> Any:
     other = next((x for x in rows if x is not row and x.ratio != row.ratio and x.r != row.r), None)
     sentence = _("r = {r} against p/q = {ratio}")
     pairs = [
-        ("right", "", sentence.format(r=decimal(row.r, 6), ratio=about(row.ratio))),
+        ("right", "", sentence.format(r=exact_text(row.r), ratio=about(row.ratio))),
         ("half", "compared_with_half", _("p/q = {ratio} against 0.5").format(ratio=about(row.ratio))),
-        ("p", "compared_r_with_p", _("r = {r} against p = {p}").format(r=decimal(row.r, 6), p=decimal(row.p, 6))),
+        ("p", "compared_r_with_p", _("r = {r} against p = {p}").format(r=exact_text(row.r), p=exact_text(row.p))),
     ]
     if row.p:
         inverse = _("r = {r} against q/p = {ratio}")
-        pairs.append(("inv", "inverted_ratio", inverse.format(r=decimal(row.r, 6), ratio=about(1 / row.ratio))))
+        pairs.append(("inv", "inverted_ratio", inverse.format(r=exact_text(row.r), ratio=about(1 / row.ratio))))
     if other:
-        pairs.append(("other", "other_position", sentence.format(r=decimal(other.r, 6), ratio=about(other.ratio))))
+        pairs.append(("other", "other_position", sentence.format(r=exact_text(other.r), ratio=about(other.ratio))))
     # The order is by text: no draw is spent on it, and it gives nothing away.
     options = sorted((Option(id_, text) for id_, _why, text in pairs), key=lambda option: option.text)
     return choice("right", options, *((why, id_) for id_, why, _text in pairs if why))
@@ -185,7 +185,7 @@ def _tables(rows: Sequence[Row], first: int | None) -> dict[str, Table]:
         body = zip(numbered, *cells, strict=True)
         return Table(("t", _("token"), *columns), tuple((*head, *rest) for head, *rest in body))
 
-    q, p, r = ([decimal(x, 6) for x in column] for column in zip(*((x.q, x.p, x.r) for x in rows), strict=True))
+    q, p, r = ([exact_text(x) for x in column] for column in zip(*((x.q, x.p, x.r) for x in rows), strict=True))
     ratios = [about(row.ratio) for row in rows]
     words = [_(verdict.value) for verdict in verdicts]
     return {

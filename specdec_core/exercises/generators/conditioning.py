@@ -1,4 +1,4 @@
-"""What the draft sees: which tokens stand in the condition, the formula, statements, and a small draft worked by hand."""
+"""What the draft sees: the tokens in the condition, the formula, statements, and a small draft worked by hand."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -193,7 +193,7 @@ def _ask_draw(draft: Draft, draws: Draws, pair: Pair) -> None:
 
 
 def bonus(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
-    """All candidates passed: what the bonus token is drawn from, and how likely one token is. settings: ``tau``, ``size``."""
+    """All passed: what the bonus token is drawn from, and how likely one token is. settings: ``tau``, ``size``."""
     tau = draws.between(*settings.get("tau", [2, 4]))
     pair = draw_pair(draws, pools, settings.get("size", [3, 3]), 2)
     after = tuple(Fraction(x, 20) for x in draws.split(len(pair.words), 20, 1))

@@ -24,7 +24,7 @@ from specdec_core.words import _
 
 
 def outcomes(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
-    """settings: ``shows`` is verdicts or comparisons; ``pattern`` is later_accept or all_pass; ``tau`` [least, most]."""
+    """settings: ``shows``: verdicts or comparisons; ``pattern``: later_accept or all_pass; ``tau``: [least, most]."""
     tau = draws.between(*settings.get("tau", [4, 6]))
     context, tokens = draws.choice(pools.sentences)
     if len(tokens) < tau:
@@ -111,7 +111,7 @@ def several_blocks(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> D
     rejected = sum(n < tau for n in counts)
     accepted, drafted = sum(counts), tau * blocks
     judged = accepted + rejected
-    if not 0 < rejected < blocks or not 0 < accepted or judged == drafted:
+    if not 0 < rejected < blocks or accepted == 0 or judged == drafted:
         raise Redraw
     rows = tuple((str(i), str(tau), str(n)) for i, n in enumerate(counts, start=1))
     draft = Draft(

@@ -23,7 +23,7 @@ from specdec_core.exercises.generators.base import (
     verdict_options,
 )
 from specdec_core.exercises.question import Kind, Table
-from specdec_core.exercises.values import about, decimal, places_of, visible
+from specdec_core.exercises.values import about, decimal, exact_text, places_of, visible
 from specdec_core.words import _
 
 Q = tuple(Fraction(x, 100) for x in (5, 10, 16, 20, 25, 32, 40, 50, 60, 64, 75, 80))
@@ -71,9 +71,9 @@ def token_draft(
         values={
             "token": quoted(token),
             "context": visible("".join(context)),
-            "q": decimal(q, 6),
-            "p": decimal(p, 6),
-            "r": decimal(r, 6),
+            "q": exact_text(q),
+            "p": exact_text(p),
+            "r": exact_text(r),
             "ratio": about(ratio),
             "kept": about(min(ONE, ratio)),
             "because": because(p, q, r),
@@ -151,7 +151,8 @@ def two_tokens(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft
         },
         tables={
             "candidates": Table(
-                (_("token"), "q", "p"), token_rows(*zip(*draws.shuffled([(strong, q_a, p_a), (weak, q_b, p_b)])))
+                (_("token"), "q", "p"),
+                token_rows(*zip(*draws.shuffled([(strong, q_a, p_a), (weak, q_b, p_b)]), strict=True)),
             )
         },
         asked={"r": asked},

@@ -1,4 +1,4 @@
-"""A fixed bar instead of r: which tokens it always keeps or never keeps, the exact output law, how far that is from p."""
+"""A fixed bar instead of r: which tokens it always or never keeps, the exact output law, how far that is from p."""
 
 from collections.abc import Mapping
 from fractions import Fraction
