@@ -47,12 +47,12 @@ def _digest(key: str, cost: int, block: int, lanes: int, salt: bytes) -> bytes:
     return hashlib.scrypt(_plain(key), salt=salt, n=cost, r=block, p=lanes, maxmem=memory, dklen=32)
 
 
-def make_hash(key: str) -> str:
-    """The hash of a key, for SPECDEC_TEACHER_KEY_HASH."""
+def make_hash(key: str, cost: int = _COST) -> str:
+    """The hash of a key, for SPECDEC_TEACHER_KEY_HASH. cost: a power of two, 1024 or more."""
     if not SHORTEST <= len(key.strip()) <= LONGEST:
         raise ClassroomError("bad_input", "A teacher key has {low} to {high} characters.", low=SHORTEST, high=LONGEST)
     salt = secrets.token_bytes(16)
-    return str(KeyHash(_COST, _BLOCK, _LANES, salt, _digest(key, _COST, _BLOCK, _LANES, salt)))
+    return str(KeyHash(cost, _BLOCK, _LANES, salt, _digest(key, cost, _BLOCK, _LANES, salt)))
 
 
 def parse_hash(text: str) -> KeyHash | None:
