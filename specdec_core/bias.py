@@ -10,9 +10,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from specdec_core.acceptance import RULES, Law, Rule, output_law, residual
+from specdec_core.acceptance import CORRECTIONS, RULES, Law, Rule, output_law, residual
 from specdec_core.distributions import Array, top_tokens, total_variation
 from specdec_core.theory import expected_tokens
+from specdec_core.words import _
 
 #: A share that moved by less than this is called unchanged: float sums over a vocabulary move the last digits.
 UNCHANGED = 1e-9
@@ -94,6 +95,18 @@ def count_changes(p: Array, law: Law) -> dict[Change, int]:
         Change.APPEARED: int(np.sum(appeared)),
         Change.SAME: int(np.sum(~moved)),
     }
+
+
+def rule_label(rule: Rule) -> str:
+    """A rule's name on the screen, with its number and, where it is not the residual, its correction."""
+    label = _(rule.spec.title)
+    if rule.spec.parameter is not None:
+        label = _("{rule}, {symbol} = {value}").format(
+            rule=label, symbol=rule.spec.parameter.symbol, value=f"{rule.threshold:g}"
+        )
+    if rule.correction != "residual":
+        label = _("{rule}; {correction}").format(rule=label, correction=_(CORRECTIONS[rule.correction].title))
+    return label
 
 
 # --- a sweep over a rule's number ------------------------------------------------------------------------------------
