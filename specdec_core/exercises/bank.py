@@ -134,12 +134,24 @@ def build(spec: FamilySpec, level: LevelSpec, seed: int, draft: Draft, source: s
         thinking=level.thinking,
         topics=level.topics,
         stem=_parts(level.stem, draft, where),
-        steps=tuple(_step(step, draft, known, where) for step in level.steps),
+        steps=_steps(level, draft, known, where),
         solution=_parts(level.solution, draft, where),
         block=draft.block,
         distributions=draft.distributions,
         source=source,
     )
+
+
+def _steps(level: LevelSpec, draft: Draft, known: Mapping[str, Misconception], where: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for spec in level.steps:
+        step = _step(spec, draft, known, where)
+        earlier = {s.name for s in steps}
+        # A level may leave out the step that another one follows from; then there is nothing to follow.
+        if step.follow is not None and not earlier.issuperset(step.follow.uses):
+            step = replace(step, follow=None)
+        steps.append(step)
+    return tuple(steps)
 
 
 def _fill(text: str, draft: Draft, where: str) -> str:
