@@ -6,9 +6,7 @@ begin_page("live_models")
 
 import streamlit as st  # noqa: E402
 
-from specdec_core.ui.live import buttons, recorded_view, results, upload_view  # noqa: E402
-from specdec_core.ui.live_settings import controls  # noqa: E402
-from specdec_core.ui.shell import notation  # noqa: E402
+from specdec_core.ui.live import console, recorded_view, results, upload_view  # noqa: E402
 from specdec_core.words import _  # noqa: E402
 
 SOURCES = {"live": _("Live"), "recorded": _("Recorded"), "upload": _("From a file")}
@@ -31,6 +29,4 @@ if source == "recorded":
 elif source == "upload":
     upload_view()
 else:
-    asked = controls(notation())
-    buttons(asked)
-    results(asked)
+    results(console())

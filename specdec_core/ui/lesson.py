@@ -36,7 +36,7 @@ class Task:
 
 def question(text: str) -> None:
     """The one question of the page, right under its title."""
-    st.markdown(f"##### {text}")
+    st.markdown(f"### {text}")
 
 
 @contextmanager

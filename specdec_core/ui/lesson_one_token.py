@@ -174,11 +174,13 @@ def _picture(x: OneToken | None, count: int, seed: int, n: Notation) -> None:
     labels = ("" if core.is_short(x.ratio) else "≈ ") + written(x.ratio), written(x.r)
     figure = number_line(float(x.bar), float(x.r), x.accepted, labels, theme(), n, shown)
     chart(figure, "number_line", core.picture_words(x, n, kept))
-    with st.container(horizontal=True, vertical_alignment="center", key="one_token_verdict"):
-        st.markdown(f"${core.arithmetic(x, n)} \\qquad {core.comparison(x, n)}$", width="content")
-        word = _("accepted") if x.accepted else _("rejected")
-        icon = ":material/check:" if x.accepted else ":material/close:"
-        st.markdown(f"{icon} **{word}.** {literal(core.verdict_words(x, n))}")
+    word = _("Accepted.") if x.accepted else _("Rejected.")
+    icon = ":material/check:" if x.accepted else ":material/close:"
+    with st.container(horizontal=True, vertical_alignment="center", gap="large", key="one_token_verdict"):
+        st.markdown(f"### ${core.arithmetic(x, n)}$", width="content")
+        st.markdown(f"### ${core.comparison(x, n)}$", width="content")
+        st.markdown(f"### {icon} {word}", width="content")
+    st.markdown(literal(core.verdict_words(x, n)))
 
 
 def _settling(x: OneToken, count: int, seed: int, n: Notation) -> None:

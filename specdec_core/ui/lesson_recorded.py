@@ -80,9 +80,9 @@ def real_token(n: Notation) -> None:
     )
     x = block.positions[int(t) - 1]
     before = context([*trace.verified_before(index), *(c.token for c in block.positions[: x.t - 1])], 90)
-    st.markdown(_("After: {text}").format(text=f"*{literal(before)}*"))
+    st.markdown(_("After: {text}").format(text=f"**{literal(before.strip())}**"))
     accepted = x.verdict is not Verdict.REJECTED and x.level <= x.ratio and x.p > 0
     figure = number_line(min(1.0, x.ratio), x.r, accepted, (ratio(x.ratio), probability(x.r)), theme(), notation())
     sentence = verdict_sentence(x, trace.settings.acceptance, n)
-    chart(figure, "real_line", f"{position_sentence(x, x.t == block.first_rejected, trace.settings.acceptance, n)}")
+    chart(figure, "real_line", position_sentence(x, x.t == block.first_rejected, trace.settings.acceptance, n))
     st.markdown(literal(sentence))

@@ -3,61 +3,68 @@
 Does not know: how blocks are made (the runner does) or drawn (replay does).
 """
 
-from dataclasses import asdict
-
 import streamlit as st
 
+from specdec_core.acceptance import CORRECTIONS
 from specdec_core.models import recorded
 from specdec_core.runner import Busy, Job, State
 from specdec_core.steps import Kind, steps
 from specdec_core.strip import strip_data
 from specdec_core.trace import InvalidTrace, Settings, Trace, trace_from_json
-from specdec_core.ui.live_settings import LiveSettings
+from specdec_core.ui.live_settings import LiveSettings, controls, examples_menu, prompt_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.replay import show_trace
 from specdec_core.ui.runners import runner
 from specdec_core.ui.shell import notation
 from specdec_core.ui.strip import token_strip
 from specdec_core.ui.text_flow import text_flow
-from specdec_core.words import _, ngettext
+from specdec_core.words import Notation, _, ngettext
 
 JOB = "live_job"
 POLL_SECONDS = 0.5
 
 
-def buttons(asked: LiveSettings | None) -> None:
-    """Run a block, run the text, stop, begin anew."""
+def console() -> LiveSettings | None:
+    """Prompt, settings, and the buttons that run, stop, or begin anew. Returns what is asked for."""
+    prompt_field()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        run = st.container(horizontal=True, width="content")
+        asked = controls(notation())
+        examples_menu()
+    with run:
+        _buttons(asked)
+    if asked is not None:
+        st.caption(literal(describe(asked.settings, notation())))
+    return asked
+
+
+def _buttons(asked: LiveSettings | None) -> None:
     job: Job | None = st.session_state.get(JOB)
     active = job is not None and job.active
     goes_on = job is not None and asked is not None and job.can_go_on and _same(job, asked)
-    with st.container(horizontal=True):
-        st.button(
-            _("Next block of this text") if goes_on else _("Run block"),
-            type="primary",
-            icon=":material/skip_next:",
-            shortcut="B",
-            key="run_block",
-            disabled=active or asked is None,
-            on_click=_run,
-            args=(asked, 1),
-        )
-        st.button(
-            _("Rest of this text") if goes_on else _("Run text"),
-            icon=":material/fast_forward:",
-            shortcut="T",
-            key="run_text",
-            disabled=active or asked is None,
-            on_click=_run,
-            args=(asked, None),
-        )
-        st.button(_("Stop"), icon=":material/stop:", key="stop", shortcut="S", disabled=not active, on_click=_stop)
-        st.button(
-            _("New text"),
-            icon=":material/restart_alt:",
-            key="new_text",
-            disabled=job is None or active,
-            on_click=_forget,
-        )
+    st.button(
+        _("Next block") if goes_on else _("Run block"),
+        type="primary",
+        icon=":material/skip_next:",
+        shortcut="B",
+        key="run_block",
+        disabled=active or asked is None,
+        on_click=_run,
+        args=(asked, 1),
+    )
+    st.button(
+        _("Rest of the text") if goes_on else _("Run text"),
+        icon=":material/fast_forward:",
+        shortcut="T",
+        key="run_text",
+        disabled=active or asked is None,
+        on_click=_run,
+        args=(asked, None),
+    )
+    st.button(_("Stop"), icon=":material/stop:", key="stop", shortcut="S", disabled=not active, on_click=_stop)
+    st.button(
+        _("New text"), icon=":material/restart_alt:", key="new_text", disabled=job is None or active, on_click=_forget
+    )
 
 
 def _same(job: Job, asked: LiveSettings) -> bool:
@@ -114,7 +121,7 @@ def results(asked: LiveSettings | None) -> None:
     if asked is not None and not _same(job, asked):
         st.warning(
             _("The settings have changed since. These blocks were made with: {settings}.").format(
-                settings=literal(describe(job.settings))
+                settings=literal(describe(job.settings, notation()))
             ),
             icon=":material/history:",
         )
@@ -150,10 +157,24 @@ def _progress() -> None:
     token_strip(data, "progress_strip")
 
 
-def describe(settings: Settings) -> str:
-    """Settings in one line, for a text that was made with others than those on the screen."""
-    shown = {k: v for k, v in asdict(settings).items() if k != "prompt" and v is not None}
-    return ", ".join(f"{k} {v}" for k, v in shown.items())
+def describe(settings: Settings, n: Notation) -> str:
+    """Settings in one line: what is on by default is left out."""
+    rule = settings.acceptance
+    parts = [
+        f"{n.tau} = {settings.tau}",
+        _("temperature {value:g}").format(value=settings.temperature),
+        _(rule.spec.title).lower()
+        + (f" {rule.spec.parameter.symbol} = {rule.parameter:g}" if rule.spec.parameter else ""),
+        _("seed {value}").format(value=settings.seed),
+        _("at most {value} tokens").format(value=settings.max_new_tokens),
+    ]
+    if settings.correction != "residual":
+        parts.append(_("correction: {name}").format(name=_(CORRECTIONS[settings.correction].title).lower()))
+    if settings.top_k:
+        parts.append(_("top-k {value}").format(value=settings.top_k))
+    if settings.top_p < 1:
+        parts.append(_("top-p {value:g}").format(value=settings.top_p))
+    return " · ".join([*parts, settings.pair])
 
 
 def recorded_view() -> None:
@@ -166,7 +187,7 @@ def recorded_view() -> None:
         _("Recorded text"), names, key="text", bind="query-params", format_func=lambda x: _title(recorded.load(x))
     )
     trace = recorded.load(name)
-    st.caption(literal(describe(trace.settings)))
+    st.caption(literal(describe(trace.settings, notation())))
     show_trace(trace, "recorded")
 
 
@@ -190,5 +211,5 @@ def upload_view() -> None:
     if not trace.blocks:
         st.info(_("This trace has no blocks."))
         return
-    st.caption(literal(describe(trace.settings)))
+    st.caption(literal(describe(trace.settings, notation())))
     show_trace(trace, "uploaded")

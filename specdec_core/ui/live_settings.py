@@ -68,89 +68,91 @@ def _new_seed() -> None:
     st.session_state["seed"] = random.SystemRandom().randrange(100_000)
 
 
-def _use_example() -> None:
-    chosen = st.session_state.get("example")
-    if chosen is not None:
-        st.session_state["prompt"] = chosen
-        st.session_state["example"] = None
+def prompt_field() -> None:
+    """The prompt, in the address like everything else."""
+    _check()
+    st.text_area(_("Prompt"), DEFAULT_PROMPT, key="prompt", bind="query-params", max_chars=MAX_PROMPT, height=80)
+
+
+def examples_menu() -> None:
+    """Prompts to begin with."""
+    with st.popover(_("Examples"), icon=":material/list:"):
+        for i, text in enumerate(example_prompts()):
+            st.button(text.split("\n")[0], key=f"example_{i}", on_click=_use_example, args=(text,), type="tertiary")
+
+
+def _use_example(text: str) -> None:
+    st.session_state["prompt"] = text
 
 
 def controls(notation: Notation) -> LiveSettings | None:
-    """Draw the controls; returns what they ask for, None where a value is missing (said beside the field)."""
-    _check()
-    st.text_area(_("Prompt"), DEFAULT_PROMPT, key="prompt", bind="query-params", max_chars=MAX_PROMPT, height=90)
-    st.pills(
-        _("Examples"),
-        example_prompts(),
-        key="example",
-        format_func=lambda x: x.split("\n")[0],
-        on_change=_use_example,
-        label_visibility="collapsed",
-    )
-    first = st.columns([1, 1, 1, 1.2], vertical_alignment="bottom")
-    tau = first[0].slider(
-        _("Candidates per block, {tau}").format(tau=notation.tau), 1, MAX_TAU, 4, key="tau", bind="query-params"
-    )
-    temperature = first[1].slider(_("Temperature"), 0.0, 2.0, 1.0, 0.05, key="temperature", bind="query-params")
-    rule = first[2].selectbox(
-        _("Rule"),
-        list(RULES),
-        key="rule",
-        bind="query-params",
-        format_func=lambda name: _(RULES[name].title),
-        help=_(RULES[str(st.session_state.get("rule", "random"))].says),
-    )
-    with first[3].container(horizontal=True, vertical_alignment="bottom"):
-        seed = st.number_input(_("Seed"), 0, 2**32 - 1, 0, key="seed", bind="query-params")
-        st.button(_("New seed"), icon=":material/casino:", on_click=_new_seed, key="new_seed")
-    parameter = _parameter(rule)
-    with st.expander(_("More settings"), icon=":material/tune:"):
-        more = _more(notation)
+    """Draw the settings; returns what they ask for, None where a value is missing (said beside the field)."""
+    with st.popover(_("Settings"), icon=":material/tune:", width="content"):
+        a, b = st.columns(2)
+        with a:
+            tau = st.slider(
+                _("Candidates per block, {tau}").format(tau=notation.tau), 1, MAX_TAU, 4, key="tau", bind="query-params"
+            )
+            temperature = st.slider(_("Temperature"), 0.0, 2.0, 1.0, 0.05, key="temperature", bind="query-params")
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                seed = st.number_input(_("Seed"), 0, 2**32 - 1, 0, key="seed", bind="query-params", width=150)
+                st.button(_("New seed"), icon=":material/casino:", on_click=_new_seed, key="new_seed")
+        with b:
+            rule = _rule()
+            parameter = _parameter(rule)
+        more = _more()
     return _collect(tau, temperature, rule, seed, parameter, more)
+
+
+def _rule() -> str:
+    rule = st.selectbox(
+        _("Rule"), list(RULES), key="rule", bind="query-params", format_func=lambda name: _(RULES[name].title)
+    )
+    st.caption(_(RULES[rule].says))
+    return rule
 
 
 def _parameter(rule: str) -> float | None:
     known = RULES[rule].parameter
     if known is None:
         return None
-    key = "c" if rule == "fixed" else known.symbol
     return st.slider(
-        _("{name} {symbol}").format(name=known.name.capitalize(), symbol=known.symbol),
+        _("{name} {symbol}").format(name=_(known.name.capitalize()), symbol=known.symbol),
         known.low,
         known.high,
         known.default,
         0.05,
-        key=key,
+        key="c" if rule == "fixed" else known.symbol,
         bind="query-params",
     )
 
 
-def _more(notation: Notation) -> dict[str, object]:
-    del notation
-    a = st.columns(4)
-    b = st.columns(3)
+def _more() -> dict[str, object]:
     pairs = describe()
-    return {
-        "max_new_tokens": a[0].slider(_("Longest text, in tokens"), 1, 256, 48, key="tokens", bind="query-params"),
-        "top_k": a[1].slider(_("Top-k (0: off)"), 0, 200, 0, key="top_k", bind="query-params"),
-        "top_p": a[2].slider(_("Top-p (1: off)"), 0.01, 1.0, 1.0, 0.01, key="top_p", bind="query-params"),
-        "correction": a[3].selectbox(
+    a, b = st.columns(2)
+    more: dict[str, object] = {
+        "max_new_tokens": a.slider(_("Longest text, in tokens"), 1, 256, 48, key="tokens", bind="query-params"),
+        "correction": b.selectbox(
             _("Correction"),
             list(CORRECTIONS),
             key="correction",
             bind="query-params",
             format_func=lambda name: _(CORRECTIONS[name].title),
         ),
-        "pair": b[0].selectbox(
+        "top_k": a.slider(_("Top-k (0: off)"), 0, 200, 0, key="top_k", bind="query-params"),
+        "top_p": b.slider(_("Top-p (1: off)"), 0.01, 1.0, 1.0, 0.01, key="top_p", bind="query-params"),
+        "pair": st.selectbox(
             _("Models"),
             [p.name for p in pairs],
             key="pair",
             bind="query-params",
             format_func=lambda name: next(p.title for p in pairs if p.name == name),
         ),
-        "device": b[1].selectbox(_("Device"), DEVICES, key="device", bind="query-params", format_func=_),
-        "dtype": b[2].selectbox(_("Number format"), DTYPES, key="dtype", bind="query-params", format_func=_),
     }
+    a, b = st.columns(2)
+    more["device"] = a.selectbox(_("Device"), DEVICES, key="device", bind="query-params", format_func=_)
+    more["dtype"] = b.selectbox(_("Number format"), DTYPES, key="dtype", bind="query-params", format_func=_)
+    return more
 
 
 def _collect(

@@ -158,9 +158,7 @@ def _problems(key: str, reading: Reading, rows: tuple[TypedRow, ...], notation: 
         )
 
 
-def _scale_button(
-    key: str, column: str, reading: Reading, rows: tuple[TypedRow, ...], notation: Notation
-) -> None:
+def _scale_button(key: str, column: str, reading: Reading, rows: tuple[TypedRow, ...], notation: Notation) -> None:
     assert reading.numbers is not None
     new = scaled(getattr(reading.numbers, column))
     if new is None:

@@ -197,7 +197,7 @@ def position_detail(x: Position, settings: Settings, n: Notation, key: str, judg
 def show_totals(t: Totals, n: Notation) -> None:
     """Running totals. Three rates that people mix up stand side by side, each with its denominator."""
     with st.container(horizontal=True):
-        st.metric(_("Blocks"), f"{t.blocks}", border=True)
+        st.metric(_("Blocks"), f"{t.blocks}", border=True, height="stretch")
         st.metric(
             _("Accepted / judged"),
             f"{t.accepted} / {t.judged}",
@@ -205,6 +205,7 @@ def show_totals(t: Totals, n: Notation) -> None:
             delta_color="off",
             delta_arrow="off",
             border=True,
+            height="stretch",
             help=_("Judged are the accepted candidates and the first rejected one of each block."),
         )
         st.metric(
@@ -214,15 +215,17 @@ def show_totals(t: Totals, n: Notation) -> None:
             delta_color="off",
             delta_arrow="off",
             border=True,
+            height="stretch",
             help=_("Drafted includes the candidates that were not reached."),
         )
         st.metric(
             _("Tokens per block"),
             f"{t.tokens_per_block:.2f}",
             border=True,
+            height="stretch",
             help=_("What one target pass gives on average: {n_a} + 1.").format(n_a=n.n_a),
         )
-        st.metric(_("Target passes saved"), f"{t.passes_saved}", border=True)
+        st.metric(_("Target passes saved"), f"{t.passes_saved}", border=True, height="stretch")
     if t.seconds and t.blocks:
         parts = [
             (_("draft"), "draft"),

@@ -48,13 +48,17 @@ def _pages() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
 
 def run_app() -> None:
     """What app.py does: page config, navigation, sidebar, and the page itself."""
-    # A local picture: with a page's symbol as favicon the browser would fetch it from another machine.
-    st.set_page_config(page_icon=str(_ROOT / "assets" / "icon.png"), layout="wide")
+    _configure()
     use_language(str(st.session_state.get("lang", "en")))
     page = st.navigation({k: v for k, v in _pages().items() if v}, expanded=True)
     _sidebar()
     st.session_state[_MARK] = True
     page.run()
+
+
+def _configure() -> None:
+    # A local picture: with a page's symbol as favicon the browser would fetch it from another machine.
+    st.set_page_config(page_icon=str(_ROOT / "assets" / "icon.png"), layout="wide")
 
 
 def begin_page(name: str, heading: str | None = None) -> None:
@@ -65,6 +69,7 @@ def begin_page(name: str, heading: str | None = None) -> None:
     and run again; the link's query parameters are still there.
     """
     if not st.session_state.pop(_MARK, False):
+        _configure()
         st.navigation({k: v for k, v in _pages().items() if v})
         st.rerun()
     use_language(str(st.session_state.get("lang", "en")))
