@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.words import BOOK, Notation, _
 
-# A region narrower than this has no room for its word, which then stands outside, over the region's middle.
+# A region narrower than this has no room for its word; its colour and pattern, and the verdict's word, say it.
 _ROOM = 0.2
 _GOLDEN = 0.6180339887
 
@@ -35,7 +35,7 @@ def number_line(
     """
     c = colours(theme)
     figure = go.Figure()
-    _regions(figure, bar, c)
+    _regions(figure, bar, r, c)
     many = draws is not None and len(draws[0]) > 0
     if many and draws is not None:
         _points(figure, draws, c)
@@ -46,6 +46,7 @@ def number_line(
     figure.update_layout(
         layout(
             theme,
+            barmode="overlay",
             height=330 if many else 210,
             margin={"l": 22, "r": 22, "t": 52, "b": 8},
             showlegend=many,
@@ -58,7 +59,7 @@ def number_line(
     return figure
 
 
-def _regions(figure: go.Figure, bar: float, c: dict[str, str]) -> None:
+def _regions(figure: go.Figure, bar: float, r: float | None, c: dict[str, str]) -> None:
     for low, high, colour, pattern in ((0.0, bar, c["accepted"], ""), (bar, 1.0, c["rejected"], "/")):
         if high <= low:
             continue
@@ -76,22 +77,28 @@ def _regions(figure: go.Figure, bar: float, c: dict[str, str]) -> None:
                 "pattern": {"shape": pattern, "fgcolor": colour, "solidity": 0.18, "size": 9},
             },
         )
-    _word(figure, 0.0, bar, _("accept"), c["background"], c["accepted"], c)
-    _word(figure, bar, 1.0, _("reject"), c["rejected"], c["rejected"], c)
+    if bar >= _ROOM:
+        _word(figure, _free(0.0, bar, r), _("accept"), c["background"], "rgba(0,0,0,0)")
+    if 1 - bar >= _ROOM:
+        _word(figure, _free(bar, 1.0, r), _("reject"), c["rejected"], c["background"])
 
 
-def _word(figure: go.Figure, low: float, high: float, word: str, inside: str, alone: str, c: dict[str, str]) -> None:
-    width = high - low
-    if width <= 0:
-        return
+def _free(low: float, high: float, r: float | None) -> float:
+    """Where a region's word stands: its middle, or the middle of the wider part that the mark r leaves."""
+    middle = (low + high) / 2
+    if r is None or not low <= r <= high or abs(r - middle) > 0.14:
+        return middle
+    return (low + r) / 2 if r >= middle else (r + high) / 2
+
+
+def _word(figure: go.Figure, x: float, word: str, colour: str, behind: str) -> None:
     figure.add_annotation(
-        x=(low + high) / 2 if width >= _ROOM else (0.0 if low == 0 else 1.0),
-        y=0 if width >= _ROOM else -0.45,
+        x=x,
+        y=0,
         text=f"<b>{word}</b>",
         showarrow=False,
-        xanchor="center" if width >= _ROOM else ("left" if low == 0 else "right"),
-        font={"size": 20 if width >= _ROOM else 16, "color": inside if width >= _ROOM else alone},
-        bgcolor=c["background"] if width >= _ROOM and low > 0 else "rgba(0,0,0,0)",
+        font={"size": 20, "color": colour},
+        bgcolor=behind,
         borderpad=3,
     )
 
