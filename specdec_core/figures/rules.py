@@ -1,13 +1,17 @@
-"""How a rule looks in every figure of the bias lab: colour by its name, pattern, dash and symbol by its place.
+"""What the figures of the bias lab share: how a rule looks (colour by its name, pattern, dash and symbol by its place).
 
 Does not know: streamlit, numbers.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specdec_core.acceptance import Rule
 from specdec_core.figures.palette import Theme, colours
+
+#: Below this a total variation is the rounding of a sum over the vocabulary.
+ZERO = 5e-13
 
 _COLOURS = {"random": "accepted", "fixed": "rejected", "lenient": "residual", "always": "q", "never": "not_reached"}
 _PATTERNS = ("", "/", "x", ".", "-", "\\", "|", "+")
@@ -37,3 +41,8 @@ def styles(rules: Sequence[Rule], theme: Theme) -> tuple[Style, ...]:
         )
         for i, rule in enumerate(rules)
     )
+
+
+def axis_title(text: str, theme: Theme) -> dict[str, Any]:
+    """An axis title in the palette's own font."""
+    return {"text": text, "font": {"size": 14, "color": colours(theme)["soft"]}}
