@@ -76,15 +76,15 @@ def law_bars(
     title: str,
     theme: Theme,
     notation: Notation = BOOK,
-    colour: str = "corrected",
+    right: float = 0.0,
 ) -> go.Figure:
-    """Per token two bars: what p asks for, and what comes out."""
+    """Per token two bars: what p asks for, and what comes out. right: how far the axis reaches at least."""
     c = colours(theme)
     names = token_labels(tokens)
     figure = go.Figure()
     series = (
         (_("{p}, the target").format(p=notation.p), p, c["p"], "x"),
-        (title, output, c[colour], ""),
+        (title, output, c["corrected"], ""),
     )
     for name, values, hue, pattern in series:
         figure.add_bar(
@@ -95,7 +95,13 @@ def law_bars(
             marker={
                 "color": hue,
                 "line": {"width": 0},
-                "pattern": {"shape": pattern, "fgcolor": c["background"], "solidity": 0.25, "size": 7},
+                "pattern": {
+                    "shape": pattern,
+                    "fgcolor": c["background"],
+                    "fillmode": "overlay",
+                    "solidity": 0.25,
+                    "size": 7,
+                },
             },
             text=[probability(v) for v in values],
             textposition="outside",
@@ -103,7 +109,7 @@ def law_bars(
             cliponaxis=False,
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
-    right = max([*p, *output, 0.2]) * 1.25
+    right = max([*p, *output, right, 0.2]) * 1.25
     figure.update_layout(_bars(theme, len(names), right, per_row=48), barmode="group")
     return figure
 
@@ -137,7 +143,13 @@ def candidates(
             marker={
                 "color": c[colour],
                 "line": {"width": 0},
-                "pattern": {"shape": pattern, "fgcolor": c["background"], "solidity": 0.3, "size": 6},
+                "pattern": {
+                    "shape": pattern,
+                    "fgcolor": c["background"],
+                    "fillmode": "overlay",
+                    "solidity": 0.3,
+                    "size": 6,
+                },
             },
             hovertemplate=f"{notation.p}/{notation.q} → %{{x:.3f}}<extra></extra>",
             showlegend=True,
@@ -151,9 +163,7 @@ def candidates(
         marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": c["ink"]}},
         hovertemplate="%{x:.3f}<extra></extra>",
     )
-    ticks = [
-        f"{literal_label(shown(s.token, 8))} {'✓' if kept else '✗'}" for s, kept in zip(drawn, keeps, strict=True)
-    ]
+    ticks = [f"{literal_label(shown(s.token, 8))} {'✓' if kept else '✗'}" for s, kept in zip(drawn, keeps, strict=True)]
     figure.update_layout(
         layout(
             theme,

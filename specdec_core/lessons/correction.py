@@ -203,6 +203,16 @@ def wrong_sentence(correction: Correction, result: Outcome, notation: Notation =
     )
 
 
+def identity_tex(notation: Notation = BOOK) -> str:
+    """min(p, q) + (1 - alpha) residual = p, with names under its two parts."""
+    p, q = notation.tex["p"], notation.tex["q"]
+    kept, residual = (rf"\text{{{word}}}" for word in (_("kept"), _("residual")))
+    return (
+        rf"\underbrace{{\min({p}, {q})}}_{{{kept}}}"
+        rf" + (1 - \alpha)\,\underbrace{{\frac{{\max(0, {p} - {q})}}{{1 - \alpha}}}}_{{{residual}}} = {p}"
+    )
+
+
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 COLUMNS = ("token", "q", "p", "kept", "cut", "lack", "residual", "share", "sum")
@@ -225,13 +235,18 @@ def to_csv(correction: Correction) -> str:
 def presets() -> dict[str, Preset]:
     """Examples by name, the classic first."""
     found = (
-        preset("classic", "mat sofa moon", ".5 .3 .2", ".1 .6 .3"),
-        preset("equal", "mat sofa moon", ".2 .5 .3", ".2 .5 .3"),
-        preset("disjoint", "mat sofa moon sea", ".7 .3 0 0", "0 0 .4 .6"),
+        preset("classic", "mat sofa moon", "0.5 0.3 0.2", "0.1 0.6 0.3"),
+        preset("equal", "mat sofa moon", "0.2 0.5 0.3", "0.2 0.5 0.3"),
+        preset("disjoint", "mat sofa moon sea", "0.7 0.3 0 0", "0 0 0.4 0.6"),
         preset("greedy", "mat sofa moon", "1 0 0", "0 1 0"),
-        preset("overconfident", "mat sofa moon sea", ".9 .05 .03 .02", ".4 .3 .2 .1"),
-        preset("timid", "mat sofa moon sea", ".25 .25 .25 .25", ".85 .05 .05 .05"),
-        preset("eight", "a the one my his her our its", ".3 .2 .15 .1 .1 .05 .05 .05", ".1 .25 .05 .2 .05 .15 .05 .15"),
+        preset("overconfident", "mat sofa moon sea", "0.9 0.05 0.03 0.02", "0.4 0.3 0.2 0.1"),
+        preset("timid", "mat sofa moon sea", "0.25 0.25 0.25 0.25", "0.85 0.05 0.05 0.05"),
+        preset(
+            "eight",
+            "a the one my his her our its",
+            "0.3 0.2 0.15 0.1 0.1 0.05 0.05 0.05",
+            "0.1 0.25 0.05 0.2 0.05 0.15 0.05 0.15",
+        ),
     )
     return {x.name: x for x in found}
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from specdec_core.distributions import Array
-from specdec_core.numbers import decimal
+from specdec_core.lessons.typed import read_probability, told_apart
 from specdec_core.words import BOOK, Notation, _, ngettext
 
 MIN_TOKENS, MAX_TOKENS = 3, 8
@@ -73,7 +73,7 @@ def read(rows: Sequence[TypedRow], notation: Notation = BOOK) -> Reading:
     for i, row in enumerate(rows, start=1):
         token = row.token if row.token else _("row {n}").format(n=i)
         for column, symbol, text in (("q", notation.q, row.q), ("p", notation.p, row.p)):
-            value, problem = _field(text, _("{symbol} of “{token}”").format(symbol=symbol, token=token[:24]))
+            value, problem = read_probability(text, _("{symbol} of “{token}”").format(symbol=symbol, token=token[:24]))
             if value is not None:
                 columns[column].append(value)
             problems += [problem] if problem else []
@@ -112,37 +112,18 @@ def _token_problems(rows: Sequence[TypedRow]) -> list[str]:
     return problems
 
 
-def _field(text: str, name: str) -> tuple[Fraction | None, str]:
-    example = _("Type a number from 0 to 1, such as 0.75, 3/4 or 75 %.")
-    if not text.strip():
-        return None, _("{name} is blank. {example}").format(name=name, example=example)
-    typed = text.strip()[:40]
-    try:
-        value = decimal(text)
-    except ValueError:
-        return None, _("{name}: “{typed}” is not a number. {example}").format(name=name, typed=typed, example=example)
-    if value < 0:
-        return None, _("{name} = {typed} is below 0. A probability lies from 0 to 1.").format(name=name, typed=typed)
-    if value > 1:
-        return None, _("{name} = {typed} is above 1. A probability lies from 0 to 1.").format(name=name, typed=typed)
-    return value, ""
-
-
 def _sum_problem(symbol: str, total: Fraction | int) -> str:
     if total == 1:
         return ""
-    names = {"symbol": symbol, "sum": decimals(Fraction(total)), "rest": decimals(abs(1 - Fraction(total)))}
+    total = Fraction(total)
+    names = {
+        "symbol": symbol,
+        "sum": told_apart(total, Fraction(1))[0],
+        "rest": told_apart(abs(1 - total), Fraction(0))[0],
+    }
     if total < 1:
         return _("{symbol} sums to {sum}: {rest} is missing to 1.").format(**names)
     return _("{symbol} sums to {sum}: that is {rest} too much.").format(**names)
-
-
-def decimals(value: Fraction) -> str:
-    """A fraction as a short decimal where it is one, else with as many digits as tell it from its neighbours."""
-    for digits in range(7):
-        if value * 10**digits == int(value * 10**digits):
-            return f"{float(value):.{digits}f}"
-    return f"{float(value):.6g}"
 
 
 def scaled(values: Sequence[Fraction]) -> tuple[str, ...] | None:

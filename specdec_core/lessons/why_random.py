@@ -265,13 +265,13 @@ def to_csv(x: Comparison) -> str:
 def presets() -> dict[str, Preset]:
     """Examples by name; the first loses a token at c = 0.5."""
     found = (
-        preset("vanishes", "mat sofa moon", ".5 .3 .2", ".1 .6 .3"),
-        preset("drafts", "mat sofa moon", ".6 .25 .15", ".4 .35 .25"),
-        preset("tie", "mat sofa moon", ".4 .3 .3", ".2 .4 .4"),
-        preset("between", "mat sofa moon sea sky", ".4 .3 .2 .1 0", ".1 .2 .2 .3 .2"),
-        preset("residual", "mat sofa moon sea", ".5 .5 0 0", ".2 .2 .3 .3"),
-        preset("equal", "mat sofa moon", ".2 .5 .3", ".2 .5 .3"),
-        preset("certain", "mat sofa moon", ".5 .3 .2", "0 .6 .4"),
+        preset("vanishes", "mat sofa moon", "0.5 0.3 0.2", "0.1 0.6 0.3"),
+        preset("drafts", "mat sofa moon", "0.6 0.25 0.15", "0.4 0.35 0.25"),
+        preset("tie", "mat sofa moon", "0.4 0.3 0.3", "0.2 0.4 0.4"),
+        preset("between", "mat sofa moon sea sky", "0.4 0.3 0.2 0.1 0", "0.1 0.2 0.2 0.3 0.2"),
+        preset("residual", "mat sofa moon sea", "0.5 0.5 0 0", "0.2 0.2 0.3 0.3"),
+        preset("equal", "mat sofa moon", "0.2 0.5 0.3", "0.2 0.5 0.3"),
+        preset("certain", "mat sofa moon", "0.5 0.3 0.2", "0 0.6 0.4"),
     )
     return {x.name: x for x in found}
 
