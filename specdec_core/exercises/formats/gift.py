@@ -45,6 +45,11 @@ def _html(text: str) -> str:
     return "[html]" + _escape(filter_proof(text))
 
 
+def _says(feedback: str) -> str:
+    # An empty feedback is left out: some readers take no empty one.
+    return "#" + _html(feedback) if feedback else ""
+
+
 def _step(question: Question, step: Step) -> str:
     name = _escape(f"{question.id} {step.name}")
     lines = [f"::{name}::[html]{_escape(step_question_html(question, step))}{{{'#' if _numeric(step) else ''}"]
@@ -64,11 +69,11 @@ def _numeric(step: Step) -> bool:
 
 def _numbers(step: Step) -> list[str]:
     assert isinstance(step.answer, Fraction)
-    lines = [f"\t={decimal(step.answer, 12)}:{decimal(step.tolerance, 12)}#{_html(step.right)}"]
+    lines = [f"\t={decimal(step.answer, 12)}:{decimal(step.tolerance, 12)}{_says(step.right)}"]
     reach = step.tolerance if step.wrong_tolerance is None else step.wrong_tolerance
     for wrong in step.wrong:
         if isinstance(wrong.value, Fraction):
-            lines.append(f"\t=%0%{decimal(wrong.value, 12)}:{decimal(reach, 12)}#{_html(wrong.feedback)}")
+            lines.append(f"\t=%0%{decimal(wrong.value, 12)}:{decimal(reach, 12)}{_says(wrong.feedback)}")
     return lines
 
 
@@ -77,7 +82,7 @@ def _choices(step: Step) -> list[str]:
     for option in step.options:
         right = option.id == step.answer
         says = step.right if right else feedback_for(step, option.id)
-        lines.append(f"\t{'=' if right else '~'}{_html(option.text)}#{_html(says)}")
+        lines.append(f"\t{'=' if right else '~'}{_html(option.text)}{_says(says)}")
     return lines
 
 
@@ -90,5 +95,5 @@ def _marks(step: Step) -> list[str]:
         # A set with just this mark too many has feedback of its own; elsewhere GIFT has no place for a set's feedback.
         chosen = tuple(o.id for o in step.options if o.id in {*step.answer, option.id})
         says = "" if right else feedback_for(step, chosen)
-        lines.append(f"\t~%{'' if right else '-'}{share}%{_html(option.text)}#{_html(says)}")
+        lines.append(f"\t~%{'' if right else '-'}{share}%{_html(option.text)}{_says(says)}")
     return lines
