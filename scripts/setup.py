@@ -298,10 +298,10 @@ def bench(options: argparse.Namespace) -> int:
     return status
 
 
-def audit(_: argparse.Namespace) -> int:
+def audit(options: argparse.Namespace) -> int:
     """Compare what is installed with what is pinned, file by file, and look for known vulnerabilities."""
     ensure_environment(DEV)
-    return run(python("scripts/audit.py"))
+    return run(python("scripts/audit.py", *options.rest))
 
 
 def screenshots(options: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 """The house stands: nobody imports from above, and what is heavy is not loaded before it is needed.
 
 The table is that of the design: the numeric core at the bottom, then the engine that decodes, models, lessons,
-exercises and classroom, figures, and on top the screen. A new module at the top of ``specdec_core`` counts as numeric core until it
-is named in ENGINE here.
+exercises and classroom, figures, and on top the screen. A new module at the top of ``specdec_core`` counts as numeric
+core until it is named in ENGINE here.
 """
 
 import ast

@@ -2,9 +2,12 @@
 
 import ast
 import importlib.util
+import json
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -31,9 +34,9 @@ def tracked_files() -> list[Path]:
     return [path for name in done.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
 
 
-def setup_script() -> ModuleType:
-    """scripts/setup.py as a module."""
-    spec = importlib.util.spec_from_file_location("project_setup", ROOT / "scripts" / "setup.py")
+def script(name: str) -> ModuleType:
+    """A file of scripts/ as a module."""
+    spec = importlib.util.spec_from_file_location(f"project_{name}", ROOT / "scripts" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -51,7 +54,7 @@ def requirements(name: str) -> list[Requirement]:
 
 def pins(name: str) -> dict[str, str]:
     """Name to version of a file's requirements; fails where one is not pinned to exactly one version."""
-    found = {}
+    found: dict[str, str] = {}
     for requirement in requirements(name):
         versions = [(one.operator, one.version) for one in requirement.specifier]
         assert len(versions) == 1 and versions[0][0] == "==" and "*" not in versions[0][1], str(requirement)
@@ -160,7 +163,7 @@ def test_the_two_commands_are_in_the_readme() -> None:
 
 
 def test_make_commands_exist() -> None:
-    known = set(setup_script().COMMANDS)
+    known = set(script("setup").COMMANDS)
     targets = set(re.findall(r"^([a-z ]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE))
     targets = {word for group in targets for word in group.split()}
     assert known <= targets
@@ -236,7 +239,7 @@ def test_licence_and_notice_are_there() -> None:
 
 
 def test_setup_notices_changed_requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    setup = setup_script()
+    setup = script("setup")
     for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
         (tmp_path / name).write_text("a==1\n")
     monkeypatch.setattr(setup, "ROOT", tmp_path)
@@ -262,7 +265,7 @@ def _fake_environment(setup: ModuleType, folder: Path, monkeypatch: pytest.Monke
 def test_setup_tells_a_stopped_download_from_a_stopped_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setup = setup_script()
+    setup = script("setup")
     packages = _fake_environment(setup, tmp_path / "venv", monkeypatch)
     assert setup.is_whole()
     setup.UNFINISHED.write_text(setup.packages_changed())
@@ -276,7 +279,7 @@ def test_setup_tells_a_stopped_download_from_a_stopped_installation(
 def test_setup_does_not_trust_its_stamp_over_an_unfinished_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    setup = setup_script()
+    setup = script("setup")
     packages = _fake_environment(setup, tmp_path / "venv", monkeypatch)
     assert not setup.is_current(setup.APP)
     setup.stamp(setup.DEV).write_text(setup.fingerprint(setup.DEV))
@@ -287,5 +290,39 @@ def test_setup_does_not_trust_its_stamp_over_an_unfinished_environment(
 
 
 def test_setup_passes_on_what_it_does_not_know() -> None:
-    options = setup_script().parse(["test", "--no-models", "-k", "theory", "--", "-x"])
+    options = script("setup").parse(["test", "--no-models", "-k", "theory", "--", "-x"])
     assert options.no_models and options.rest == ["-k", "theory", "-x"]
+
+
+# --- the audit -------------------------------------------------------------------------------------------------------
+
+
+class _Advisories(BaseHTTPRequestHandler):
+    """Answers as osv.dev does: the first package of the question has a known vulnerability."""
+
+    def do_POST(self) -> None:
+        queries = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["queries"]
+        results = [{"vulns": [{"id": "TEST-1"}]}] + [{}] * (len(queries) - 1)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"results": results}).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+def test_audit_reports_what_the_advisories_say() -> None:
+    server = HTTPServer(("127.0.0.1", 0), _Advisories)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        found = script("audit").advisories({"b": "2", "a": "1"}, f"http://127.0.0.1:{server.server_port}/")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert found == ["a 1: https://osv.dev/vulnerability/TEST-1"]
+
+
+def test_audit_tells_versions_that_are_not_the_pinned_ones() -> None:
+    pinned = dict(pins("constraints.txt")) | {"numpy": "0.0.1"}
+    del pinned["pytest"]
+    assert [line.split()[0] for line in script("audit").wrong_versions(pinned)] == ["numpy", "pytest"]
