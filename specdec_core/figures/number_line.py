@@ -47,7 +47,7 @@ def number_line(
         layout(
             theme,
             barmode="overlay",
-            height=330 if many else 210,
+            height=300 if many else 200,
             margin={"l": 22, "r": 22, "t": 52, "b": 8},
             showlegend=many,
             legend={"y": -0.16, "yanchor": "top", "x": 0.5, "xanchor": "center", "itemclick": False},

@@ -224,13 +224,13 @@ def n_a_words(built: BuildUp, block: Block, n: Notation) -> str:
         return _("The set is filled from the left, one position at a time. The first that enters it decides.")
     if not built.members:
         return _(
-            "No {r} is above its {p}/{q}: the set is empty and has no minimum. Nothing fell, so {n_a} is {tau} = {value}."
+            "No {r} is above its {p}/{q}: the set is empty and has no minimum."
+            " Nothing fell, so {n_a} is {tau} = {value}."
         ).format(r=n.r, p=n.p, q=n.q, n_a=n.n_a, tau=n.tau, value=block.tau)
     first = built.members[0]
     text = _("The smallest is {first}: it is the first to fall, and the {n_a} = {kept} before it stay.").format(
         first=first, n_a=n.n_a, kept=block.n_a
     )
-    later = len(built.members) - 1
     after = block.tau - first
     if not after:
         return text
@@ -239,15 +239,7 @@ def n_a_words(built: BuildUp, block: Block, n: Notation) -> str:
         "The {n} candidates after it are not reached: in the set or not, they do not change the minimum.",
         after,
     ).format(n=after)
-    passing = after - later
-    if not passing:
-        return f"{text} {tail}"
-    extra = ngettext(
-        "{n} of them would have passed; that does not count.",
-        "{n} of them would have passed; that does not count.",
-        passing,
-    ).format(n=passing)
-    return f"{text} {tail} {extra}"
+    return f"{text} {tail}"
 
 
 # --- Predictions ----------------------------------------------------------------------------------------------------

@@ -79,10 +79,16 @@ def running_frequency(kept: NDArray[np.bool_]) -> Array:
 def arithmetic(x: OneToken, n: Notation = BOOK) -> str:
     """p/q worked out with the typed numbers, as TeX without dollar signs."""
     equals = "=" if is_short(x.ratio) else r"\approx"
-    return (
-        rf"\frac{{{n.tex['p']}}}{{{n.tex['q']}}} = \frac{{{written(x.p, 6)}}}{{{written(x.q, 6)}}}"
-        rf" {equals} {written(x.ratio)}"
-    )
+    return rf"\frac{{{n.tex['p']}}}{{{n.tex['q']}}} = \frac{{{_tex(x.p)}}}{{{_tex(x.q)}}} {equals} {written(x.ratio)}"
+
+
+def _tex(value: Fraction) -> str:
+    """A typed number: a decimal if it is a short one, else the fraction that was typed, else cut with dots."""
+    if is_short(value, 6):
+        return written(value, 6)
+    if value.denominator < 1000:
+        return f"{value.numerator}/{value.denominator}"
+    return written(value, 6) + r"\dots"
 
 
 def comparison(x: OneToken, n: Notation = BOOK) -> str:

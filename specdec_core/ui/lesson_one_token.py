@@ -176,11 +176,10 @@ def _picture(x: OneToken | None, count: int, seed: int, n: Notation) -> None:
     chart(figure, "number_line", core.picture_words(x, n, kept))
     word = _("Accepted.") if x.accepted else _("Rejected.")
     icon = ":material/check:" if x.accepted else ":material/close:"
-    with st.container(horizontal=True, vertical_alignment="center", gap="large", key="one_token_verdict"):
-        st.markdown(f"### ${core.arithmetic(x, n)}$", width="content")
-        st.markdown(f"### ${core.comparison(x, n)}$", width="content")
-        st.markdown(f"### {icon} {word}", width="content")
-    st.markdown(literal(core.verdict_words(x, n)))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="one_token_verdict"):
+        st.markdown(f"$\\Large {core.arithmetic(x, n)}$", width="content")
+        st.markdown(f"$\\Large {core.comparison(x, n)}$", width="content")
+        st.markdown(f"{icon} **{word}** {literal(core.verdict_words(x, n))}")
 
 
 def _settling(x: OneToken, count: int, seed: int, n: Notation) -> None:
