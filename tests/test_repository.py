@@ -146,7 +146,9 @@ def commands() -> list[tuple[str, str]]:
     found = []
     for path in DOCS:
         text = path.read_text(encoding="utf-8")
-        for block in re.findall(r"^```(?:sh|bash|console|text)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            if language not in ("", "sh", "bash"):
+                continue
             lines = [line.split(" #")[0].strip() for line in block.replace("\\\n", " ").splitlines()]
             found += [(path.name, line) for line in lines if line]
     return found
