@@ -28,7 +28,9 @@ OWN, REAL = "own", "real"
 WAYS = {"residual": _("From the residual"), "target": _("Again from {p}"), "argmax": _("Argmax of {p}")}
 recorded = labels(N)
 check_link(
-    numbers=one_of((OWN, REAL)) if recorded else one_of((OWN,)), at=one_of(recorded), instead=one_of(tuple(WAYS))
+    corr_from=one_of((OWN, REAL)) if recorded else one_of((OWN,)),
+    corr_at=one_of(recorded),
+    corr_instead=one_of(tuple(WAYS)),
 )
 
 
@@ -42,13 +44,17 @@ def controls() -> Correction | None:
             list(titles),
             default=OWN,
             required=True,
-            key="numbers",
+            key="corr_from",
             bind="query-params",
             format_func=lambda x: titles[x],
         )
     if source == REAL:
         at = st.selectbox(
-            _("Position"), list(recorded), key="at", bind="query-params", format_func=lambda x: literal(recorded[x])
+            _("Position"),
+            list(recorded),
+            key="corr_at",
+            bind="query-params",
+            format_func=lambda x: literal(recorded[x]),
         )
         position = find(at)
         return lesson.of_position(position) if position else None
@@ -117,7 +123,7 @@ def show_wrong(x: Correction) -> str:
         list(WAYS),
         default="target",
         required=True,
-        key="instead",
+        key="corr_instead",
         bind="query-params",
         format_func=lambda name: WAYS[name].format(p=N.p),
     )

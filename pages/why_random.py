@@ -21,7 +21,7 @@ from specdec_core.words import _, ngettext
 
 N = notation()
 LAST_SEED = 9999
-check_link(c=number(0, 1), draws=whole(0, LAST_SEED))
+check_link(why_c=number(0, 1), why_seed=whole(0, LAST_SEED))
 
 
 def show_laws(x: Comparison) -> None:
@@ -88,13 +88,13 @@ def show_candidates(x: Comparison, seed: int) -> None:
 
 def redraw() -> None:
     """Other candidates: the next seed."""
-    st.session_state["draws"] = (int(st.session_state.get("draws", 0)) + 1) % (LAST_SEED + 1)
+    st.session_state["why_seed"] = (int(st.session_state.get("why_seed", 0)) + 1) % (LAST_SEED + 1)
 
 
 ui.question(_("Why a random number? Why not simply keep every candidate with {p}/{q} ≥ 0.5?").format(p=N.p, q=N.q))
 picture = st.container()
 st.subheader(_("Numbers"), anchor=False)
-c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="c", bind="query-params")
+c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="why_c", bind="query-params")
 reading = pair_editor("why", lesson.presets(), lesson.preset_title, N)
 current = None if reading.pair is None else compare(reading.pair, round(float(c), 2))
 if current is None:
@@ -128,7 +128,7 @@ else:
             LAST_SEED,
             0,
             1,
-            key="draws",
+            key="why_seed",
             bind="query-params",
             width=160,
             help=_("The same seed, the same candidates."),

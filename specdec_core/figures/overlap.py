@@ -48,7 +48,13 @@ def overlap(
             marker={
                 "color": colour,
                 "line": {"width": 0},
-                "pattern": {"shape": pattern, "fgcolor": c["background"], "fillmode": "overlay", "solidity": 0.25, "size": 7},
+                "pattern": {
+                    "shape": pattern,
+                    "fgcolor": c["background"],
+                    "fillmode": "overlay",
+                    "solidity": 0.25,
+                    "size": 7,
+                },
             },
             customdata=hover,
             hovertemplate="%{customdata}<extra></extra>",
