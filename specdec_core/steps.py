@@ -208,8 +208,10 @@ def _level_name(rule: Rule, notation: Notation) -> str:
 def _next_sentence(block: Block, notation: Notation) -> str:
     following = block.next
     assert following is not None
-    token = shown(following.token.text) if following.token else "?"
-    names = {"token": token, "p": notation.p, "q": notation.q, "t": following.t}
+    names = {"p": notation.p, "q": notation.q, "t": following.t}
+    if following.token is None:
+        return _next_unknown(following.source).format(**names)
+    names["token"] = shown(following.token.text)
     match following.source:
         case "bonus":
             return _("Nothing fell, so the target's own {p} at position {t} gives a bonus token: “{token}”.").format(
@@ -227,9 +229,25 @@ def _next_sentence(block: Block, notation: Notation) -> str:
             )
 
 
+def _next_unknown(source: str) -> str:
+    """The sentence for a hand-made block, where nobody knows which token it will be."""
+    return {
+        "bonus": _("Nothing fell, so the target's own {p} at position {t} gives a bonus token."),
+        "residual": _("At position {t} a new token is drawn from the residual, what {p} has more than {q}."),
+        "target": _("At position {t} a token is drawn from {p} again. That is not exact."),
+        "argmax": _("At position {t} the most likely token under {p} is taken. That is not exact."),
+    }[source]
+
+
+def tokens_given(block: Block) -> int:
+    """How many tokens the block adds, the next one included where a hand-made block leaves open which it is."""
+    unknown = block.next is not None and block.next.token is None
+    return len(block.emitted) + unknown
+
+
 def commit_sentence(block: Block, notation: Notation = BOOK) -> str:
     """What the block added to the text, and why that many."""
-    emitted = len(block.emitted)
+    emitted = tokens_given(block)
     text = ngettext(
         "{n_a} = {kept} of {tau}: one target pass gave {n} token.",
         "{n_a} = {kept} of {tau}: one target pass gave {n} tokens.",

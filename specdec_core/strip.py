@@ -21,6 +21,7 @@ from specdec_core.steps import (
     sentence,
     shows_next,
     steps,
+    tokens_given,
 )
 from specdec_core.tokens import context, shown, visible
 from specdec_core.trace import Block, Token
@@ -187,7 +188,7 @@ def _facts(block: Block, cursor: int, notation: Notation) -> list[list[str]]:
     ]
     if block.first_rejected is not None:
         facts.append([f"t = {block.first_rejected}", _("first rejected")])
-    n = len(block.emitted)
+    n = tokens_given(block)
     if block.next is None or shows_next(block, cursor):
         facts.append([f"{n}", ngettext("token from one target pass", "tokens from one target pass", n)])
     return facts

@@ -14,6 +14,7 @@ from specdec_core.cases import InvalidCase
 from specdec_core.lessons import one_block as core
 from specdec_core.lessons.one_block import Example, Table, TypedRow
 from specdec_core.lessons.table_text import Unreadable, pack, read_table, unpack
+from specdec_core.ui.lesson import carry
 from specdec_core.ui.links import check_link, one_of, whole
 from specdec_core.ui.literal import literal
 from specdec_core.words import Notation, _
@@ -29,18 +30,15 @@ def choose_example() -> Example:
     if "example" not in st.session_state:
         asked = st.query_params.get("example", st.session_state.get(LOADED, ""))
         st.session_state["example"] = asked if asked in known else next(iter(known))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            _("Example"),
-            list(known),
-            key="example",
-            bind="query-params",
-            format_func=lambda x: _(known[x].title),
-            width=300,
-        )
-        example = known.get(str(name), core.examples()[0])
-        st.markdown(literal(_(example.why)))
-    return example
+    name = st.selectbox(
+        _("Example"),
+        list(known),
+        key="example",
+        bind="query-params",
+        format_func=lambda x: _(known[x].title),
+        width=300,
+    )
+    return known.get(str(name), core.examples()[0])
 
 
 def replace(table: Table) -> None:
@@ -92,6 +90,7 @@ def edit(example: Example, n: Notation) -> Table:
     now = Table(_rows(edited), st.session_state[BASE].context)
     st.session_state[NOW] = now
     with right:
+        st.markdown(literal(_(example.why)))
         _tools(now, example, n)
     _link(now, example)
     return now
@@ -110,14 +109,9 @@ def _rows(edited: pd.DataFrame) -> tuple[TypedRow, ...]:
 
 def _link(now: Table, example: Example) -> None:
     """An edited table travels in the address; an untouched example by its name alone."""
-    if now == core.table_of(example.case):
-        st.query_params.pop("table", None)
-        return
-    packed = pack(now)
-    if packed:
-        st.query_params["table"] = packed
-    else:
-        st.query_params.pop("table", None)
+    packed = "" if now == core.table_of(example.case) else pack(now)
+    carry("table", packed)
+    if not packed and now != core.table_of(example.case):
         st.caption(_("This table is too long for a link. Download it to keep it."))
 
 

@@ -14,6 +14,7 @@ from specdec_core.lessons import one_block as core
 from specdec_core.steps import Kind, steps, verdict_sentence
 from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token
+from specdec_core.ui.lesson import carry
 from specdec_core.ui.literal import literal
 from specdec_core.ui.strip import token_strip
 from specdec_core.words import Notation, _, ngettext
@@ -62,10 +63,7 @@ def _count(n_a: int) -> None:
 
 def _body(verified: Sequence[Token], block: Block, rule: Rule, n: Notation) -> None:
     answers = st.session_state[ANSWERS]
-    if answers:
-        st.query_params["answers"] = answers
-    else:
-        st.query_params.pop("answers", None)
+    carry("answers", answers)
     told = core.predictions(block, answers)
     asking = len(told) < block.judged
     open_count = not asking and st.session_state[COUNT] is None

@@ -98,6 +98,17 @@ def probability_field(
     return value
 
 
+def carry(key: str, text: str) -> None:
+    """Keep ``text`` in the address under ``key``, without a field that is seen. Read it before, on a visit's first run.
+
+    Writing to ``st.query_params`` would do this too, but loses the values of bound widgets on the way.
+    """
+    st.session_state[key] = text
+    with st.container(key=f"carried_{key}"):
+        st.html(f"<style>.st-key-carried_{key} {{ display: none; }}</style>")
+        st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
+
+
 def next_lesson(name: str) -> None:
     """The way on, once that page exists."""
     page = spec(name)

@@ -58,12 +58,15 @@ def lesson() -> None:
     question(
         _("The draft proposes {tau} tokens at once. How many of them stay: what is {n_a}?").format(tau=n.tau, n_a=n.n_a)
     )
-    real = _is_real()
+    choices = st.container(horizontal=True, vertical_alignment="bottom")
+    with choices:
+        real = _is_real()
+        example = None if real else block_table.choose_example()
     # On a projector the picture comes first; at a desk the table does, because it is what hands work on.
     first, second = st.container(), st.container()
     table_place, picture_place = (second, first) if present() else (first, second)
     with table_place:
-        shown = _recorded() if real else _typed(n)
+        shown = _recorded() if example is None else _typed(example, n)
     with picture_place:
         if shown is None:
             st.info(_("The picture comes back when every line can be judged."))
@@ -98,8 +101,7 @@ def _is_real() -> bool:
     return choice == "recorded"
 
 
-def _typed(n: Notation) -> Shown | None:
-    example = block_table.choose_example()
+def _typed(example: Example, n: Notation) -> Shown | None:
     checked = core.check_table(block_table.edit(example, n), n)
     block_table.messages(checked)
     if checked.case is None:
@@ -184,8 +186,7 @@ def build_up(block: Block, judged: int, scored: bool, n: Notation) -> None:
     built = core.build_up(block, judged)
     t = n.tex
     with st.container(border=True, key="n_a_build_up"):
-        st.markdown(f"${core.formula_tex(n)}$")
-        left, right = st.columns([3, 2], vertical_alignment="center")
+        left, right = st.columns(2, vertical_alignment="center")
         with left:
             if scored and block.tau <= core.MAX_CARDS:
                 st.markdown(_comparisons(built, n))
@@ -195,6 +196,7 @@ def build_up(block: Block, judged: int, scored: bool, n: Notation) -> None:
                 st.caption(_("The comparisons are in the files."))
         with right:
             members = core.set_tex(built.members, built.settled)
+            st.markdown(f"${core.formula_tex(n)}$")
             st.markdown(rf"$\{{ {t['t']} : {t['r']} > {t['p']}/{t['q']} \}} = {members}$")
             st.markdown(f"$\\Large {core.n_a_tex(built, block.tau, n)}$")
             st.markdown(core.n_a_words(built, block, n))
@@ -209,10 +211,12 @@ def _comparisons(built: core.BuildUp, n: Notation) -> str:
     unknown = "·"
     first = built.members[0] if built.settled and built.members else len(built.lines)
     unreached = _("{answer}, but not reached")
-    lines = (
-        f"| {x.t} | {unknown if x.above is None else x.r} | {x.ratio} | {words[x.above] if x.t <= first else unreached.format(answer=words[x.above])} |"
-        for x in built.lines
-    )
+    lines = []
+    for x in built.lines:
+        answer = words[x.above]
+        if x.t > first:
+            answer = unreached.format(answer=answer)
+        lines.append(f"| {x.t} | {unknown if x.above is None else x.r} | {x.ratio} | {answer} |")
     return head + "\n".join(lines)
 
 
