@@ -53,9 +53,14 @@ def convergence(
             marker={"size": 8, "symbol": style.symbol},
             hovertemplate="n = %{x:,}: %{y:.4f}<extra>" + rule_label(rule) + "</extra>",
         )
+    lowest = min([x for x in chance if x > 0] + [b for b in biases if b > ZERO], default=1e-3)
+    named: list[float] = []
     for bias, style in zip(biases, styles(done.rules, theme), strict=True):
         if bias > ZERO:
-            _add_level(figure, bias, last, style.colour)
+            # Two names on one spot can be read by nobody; lines that close have one distance for all that can be seen.
+            apart = all(abs(np.log10(bias / other)) > -0.06 * np.log10(lowest) for other in named)
+            _add_level(figure, bias, last, style.colour, label=apart)
+            named += [bias] if apart else []
     if max(biases) > ZERO:
         figure.add_scatter(
             x=[None], y=[None], mode="lines", name=_("a rule's exact distance"),
@@ -85,11 +90,13 @@ def convergence(
     return figure
 
 
-def _add_level(figure: go.Figure, bias: float, last: float, colour: str) -> None:
+def _add_level(figure: go.Figure, bias: float, last: float, colour: str, label: bool) -> None:
     figure.add_scatter(
         x=[10, last], y=[bias, bias], mode="lines", showlegend=False, hoverinfo="skip",
         line={"color": colour, "width": 2, "dash": "dot"},
     )  # fmt: skip
+    if not label:
+        return
     figure.add_annotation(
         x=1, xref="paper", xanchor="left", y=float(np.log10(bias)), yanchor="middle", showarrow=False,
         text=probability(bias), font={"size": 14, "color": colour},
