@@ -7,9 +7,10 @@ Does not know: which pairs exist, the acceptance rule, the screen. Importing it 
 """
 
 import inspect
+import json
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def choose_device(device: str | None = None) -> str:
         known = torch.device(asked)
     except RuntimeError:
         raise ModelUnavailable(f"device must be cpu, cuda, cuda:N or mps, not {asked[:40]!r}.") from None
-    there = {
+    there: dict[str, Callable[[], bool]] = {
         "cpu": lambda: True,
         "cuda": lambda: torch.cuda.is_available() and (known.index or 0) < torch.cuda.device_count(),
         "mps": torch.backends.mps.is_available,
@@ -97,7 +98,7 @@ def use_threads() -> None:
 
 
 class HuggingFaceModel:
-    """A transformers causal LM that any number of sessions share. It keeps no state of theirs; one lock guards the pass.
+    """A transformers causal LM that any number of sessions share. One lock guards the pass.
 
     known_ids: the ids that the tokenizer has. Vocabularies are padded: whatever a model says of other ids is discarded.
     """
@@ -135,7 +136,7 @@ class HuggingFaceModel:
         return HuggingFaceSession(self)
 
     def forward(self, tokens: Sequence[int], cache: Any, last: int) -> NDArray[np.float32]:
-        """One pass over ``tokens``, which extends ``cache``; the logits after the ``last`` final ones, ``(last, V)``."""
+        """One pass over ``tokens``, which extends ``cache``; logits after the ``last`` final ones, ``(last, V)``."""
         import torch
 
         keep = {"logits_to_keep": last} if self._keeps else {}
@@ -157,7 +158,7 @@ class HuggingFaceModel:
 
 
 class HuggingFaceSession:
-    """One text in the making, with its own key/value cache. Raises ValueError when asked to hold more than the context."""
+    """One text in the making, with its own key/value cache. Raises ValueError when that would exceed the context."""
 
     def __init__(self, model: HuggingFaceModel) -> None:
         self._model = model
@@ -215,7 +216,7 @@ class HuggingFaceTokenizer:
         return dict(self._backend.get_vocab(with_added_tokens=True))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of ``text``, with whatever the tokenizer itself puts in front. Raises ValueError for broken Unicode."""
+        """The ids of ``text``, after what the tokenizer itself puts in front. Raises ValueError for broken Unicode."""
         if any("\ud800" <= c <= "\udfff" for c in text):
             raise ValueError("the text is not valid Unicode.")
         return list(self._backend.encode(text).ids)
@@ -273,7 +274,7 @@ _BYTES = _byte_characters()
 
 
 def load_tokenizer(folder: Path, name: str) -> HuggingFaceTokenizer:
-    """The tokenizer of a model's folder. Its end-of-text tokens are those of tokenizer and generation_config, no others.
+    """The tokenizer of a model's folder. Its end-of-text tokens: those of tokenizer and generation_config, no others.
 
     Raises ModelUnavailable.
     """
@@ -293,6 +294,19 @@ def load_tokenizer(folder: Path, name: str) -> HuggingFaceTokenizer:
     return HuggingFaceTokenizer(backend, {i for i in ends if isinstance(i, int)})
 
 
+def plain_tokenizer(folder: Path, name: str) -> HuggingFaceTokenizer:
+    """As ``load_tokenizer`` for a folder that we wrote ourselves, without waiting for transformers to load."""
+    from tokenizers import Tokenizer
+
+    try:
+        backend = Tokenizer.from_file(str(folder / weights.TOKENIZER))
+        end = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
+    except Exception as error:  # the tokenizers library raises plain Exception
+        raise ModelUnavailable(f"The tokenizer of {name} cannot be loaded: {first_line(error)}") from error
+    token = backend.token_to_id(end)
+    return HuggingFaceTokenizer(backend, () if token is None else (token,))
+
+
 def load_model(
     folder: Path, name: str, tokenizer: HuggingFaceTokenizer, device: str, dtype: "torch.dtype"
 ) -> HuggingFaceModel:
@@ -307,7 +321,7 @@ def load_model(
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
-        module, report = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             str(folder),
             dtype=dtype,
             local_files_only=True,
@@ -315,6 +329,7 @@ def load_model(
             trust_remote_code=False,
             output_loading_info=True,
         )
+        module, report = loaded
         # A weight that is in no file would be filled with random numbers, and the text would look like a bad model's.
         missing = sorted(report.get("missing_keys") or ()) + sorted(report.get("mismatched_keys") or ())
         module = module.to(device)

@@ -5,18 +5,20 @@ together, and only the wanted rows taken through the output matrix. On the CPU a
 is quickest for its number of rows (benchmarks/README.md holds the measurements). Attention, norms and the residual
 stream are float32 whatever the format of the weights.
 
-Does not know: files, tokenizers, sampling, transformers. Importing it does not load torch.
+Does not know: where files come from, tokenizers, sampling, transformers. Importing it does not load torch.
 """
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specdec_core.models.protocol import ModelInfo
+from specdec_core.models.protocol import ModelInfo, ModelUnavailable
 
 if TYPE_CHECKING:
     import torch
@@ -67,7 +69,7 @@ class Shape:
         )
 
 
-# --- products: x of shape (M, in), float32, times a matrix of shape (out, in), as (M, out), float32 --------------------
+# --- products: x of shape (M, in), float32, times a matrix of shape (out, in), as (M, out), float32 ------------------
 
 
 def product(weight: "Tensor", dtype: "torch.dtype", device: str) -> "Product":
@@ -168,7 +170,7 @@ class LlamaModel:
         self.shape, self.lock = shape, threading.Lock()
         self.output_ids = output_ids
         self.device = embedding.device
-        self._embedding, self._layers, self._norm, self._head = embedding, tuple(layers), norm, head
+        self.embedding, self._layers, self._norm, self._head = embedding, tuple(layers), norm, head
         self._turns = _turns(shape).to(self.device)
         self._info = ModelInfo(name, str(self.device), dtype, parameters, shape.layers)
 
@@ -194,7 +196,7 @@ class LlamaModel:
         with self.lock, torch.inference_mode():
             ids = torch.tensor(list(tokens), dtype=torch.long).to(self.device)
             for piece in _pieces(ids, max(CHUNK, last)):
-                x = self._hidden(self._embedding[piece].float(), cache)
+                x = self._hidden(self.embedding[piece].float(), cache)
             x = torch.rms_norm(x[-last:], (self.shape.width,), self._norm, self.shape.epsilon)
             return self._head(x).cpu().numpy()
 
@@ -386,6 +388,52 @@ def build(
         str(dtype).removeprefix("torch."),
         stored,
     )
+
+
+def load_target(folder: Path, name: str, dtype: "torch.dtype", device: str) -> LlamaModel:
+    """The model in ``folder``: config.json, and model.safetensors with tied embeddings. Raises ModelUnavailable."""
+    tensors, shape = _read(folder / "model.safetensors", name), _read_shape(folder, name)
+    embedding = tensors["model.embed_tokens.weight"].to(device=device, dtype=dtype)
+    return build(name, shape, tensors, embedding, product(embedding, dtype, device), dtype, device)
+
+
+def load_draft(
+    folder: Path, name: str, tensors: "Mapping[str, Tensor]", target: LlamaModel, dtype: "torch.dtype", device: str
+) -> LlamaModel:
+    """A draft that shares the target's embedding and scores only ``tensors["output_ids"]``.
+
+    On the CPU its output matrix becomes int8 too, as its layers are: q is whatever the draft then computes, so that
+    costs at most a little of alpha, never exactness. Raises ModelUnavailable.
+    """
+    ids = tensors["output_ids"].long()
+    rows = target.embedding[ids.to(target.device)].float()
+    scale = (rows.abs().amax(dim=1) / 127).clamp(min=2.0**-24)
+    narrow = device == "cpu" and dtype != rows.dtype
+    head = (
+        int8_product((rows / scale[:, None]).round().char(), scale, dtype, device)
+        if narrow
+        else product(rows, dtype, device)
+    )
+    return build(
+        name, _read_shape(folder, name), tensors, target.embedding, head, dtype, device, ids.numpy().astype(np.int64)
+    )
+
+
+def _read(path: Path, name: str) -> "dict[str, Tensor]":
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(str(path))
+    except (OSError, SafetensorError) as error:
+        raise ModelUnavailable(f"{name} cannot be read: {error}.") from error
+
+
+def _read_shape(folder: Path, name: str) -> Shape:
+    try:
+        return Shape.from_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelUnavailable(f"{name} cannot be read: its config.json does not fit ({error}).") from error
 
 
 def _product_of(

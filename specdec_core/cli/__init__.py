@@ -1,0 +1,1 @@
+"""The engine without a screen: ``python -m specdec_core``, for scripts, slides and tests."""
