@@ -63,7 +63,9 @@ def one_student(
         tell({"token": seat.token, "number": seat.number, "key": key, "answers": answers, "seconds": times[-1]})
 
 
-def work(room: Classroom, code: str, names: Iterable[str], questions: int, tell: Callable[[Confirmed], None]) -> list[float]:
+def work(
+    room: Classroom, code: str, names: Iterable[str], questions: int, tell: Callable[[Confirmed], None]
+) -> list[float]:
     """All these students at once, a thread each. Returns how long each answer took; raises the first failure."""
     times: list[float] = []
     failures: list[BaseException] = []
@@ -71,7 +73,7 @@ def work(room: Classroom, code: str, names: Iterable[str], questions: int, tell:
     def run(name: str) -> None:
         try:
             one_student(room, code, name, questions, tell, times)
-        except BaseException as error:  # noqa: BLE001 - reported below
+        except BaseException as error:
             failures.append(error)
 
     threads = [threading.Thread(target=run, args=(name,)) for name in names]

@@ -58,7 +58,7 @@ def _question(index: int, made: list[list[Any]], counts: str) -> QuestionProgres
 
 
 def progress(assignment: Assignment, students: Sequence[Any], answers: Iterable[Any], at: datetime) -> Progress:
-    """The whole picture. Answers of students who are not in the list (they joined in between) are left for next time."""
+    """The whole picture. Answers of students who are not in the list (they joined just now) are left for next time."""
     known = {row.id for row in students}
     groups = {key: rows for key, rows in grouped(answers).items() if key[0] in known}
     people = tuple(_student(row, groups, assignment) for row in students)

@@ -77,7 +77,7 @@ class Classroom:
         return "on" if keys.parse_hash(self.settings.teacher_key_hash) else "misconfigured"
 
     def open_desk(self, key: str, source: str = "") -> Desk:
-        """The desk, for the right key. Keep it in the teacher's session; ten wrong keys from one source are too many."""
+        """The desk, for the right key. Keep it in the teacher's session; ten wrong keys from a source are too many."""
         stored = keys.parse_hash(self.settings.teacher_key_hash)
         if stored is None:
             raise ClassroomError("desk_off", "The teacher's desk is off: this server has no valid teacher key.")

@@ -4,7 +4,7 @@
                                (%LOCALAPPDATA%\\specdec on Windows)
     SPECDEC_DATABASE_URL       postgresql://user:password@host/name. Default: the SQLite file classroom.sqlite3 there
     SPECDEC_TEACHER_KEY_HASH   made by `python -m specdec_core.classroom key`. Without it the desk is off
-    SPECDEC_RETENTION_DAYS     students and their answers are deleted so many days after they joined. Default 180; 0 keeps
+    SPECDEC_RETENTION_DAYS     students and their answers are deleted so many days after joining. Default 180; 0 keeps
 
 Does not know: Streamlit's secrets, files, command lines.
 """

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, select
 
 from specdec_core.classroom import checks, codes, limits
 from specdec_core.classroom.database import Database
@@ -62,7 +62,7 @@ def join(database: Database, code: str, name: str, source: str, now: datetime) -
     found = _assignment_by_code(database, code, source, now)
     token = codes.new_token()
     with database.write() as connection:
-        row = _locked_assignment(connection, found.id, share=False)
+        row = _locked_assignment(connection, found.id, _LOCKED_TO_JOIN)
         if state_of(row, now) in ("closed", "revealed"):
             raise ClassroomError("closed", "This assignment is closed.")
         last = select(func.coalesce(func.max(students.c.number), 0), func.count())
@@ -76,18 +76,29 @@ def join(database: Database, code: str, name: str, source: str, now: datetime) -
     return Seat(token, number + 1, name)
 
 
-def _locked_assignment(connection: Connection, assignment_id: str, share: bool) -> Row[Any]:
-    """The assignment's row, which cannot change or vanish before this transaction ends."""
-    query = select(assignments).where(assignments.c.id == assignment_id)
-    row = connection.execute(query.with_for_update(read=share, key_share=not share)).one_or_none()
+# Everything but the questions, which can be long and cannot change.
+_RULES = [column for column in assignments.c if column.name != "questions"]
+_LOCKED = select(*_RULES).where(assignments.c.id == bindparam("id"))
+_LOCKED_TO_JOIN = _LOCKED.with_for_update(key_share=True)
+_LOCKED_TO_SUBMIT = _LOCKED.with_for_update(read=True)
+_STUDENT = select(students).where(students.c.token_hash == bindparam("token_hash"))
+_STUDENT_LOCKED = _STUDENT.with_for_update()
+_ASSIGNMENT = select(assignments).where(assignments.c.id == bindparam("id"))
+_MARKS = select(answers_table.c.question, answers_table.c.attempt, answers_table.c.idempotency_key)
+_OWN_MARKS = _MARKS.where(answers_table.c.student_id == bindparam("student_id"))
+_INSERT_ANSWER = insert(answers_table)
+
+
+def _locked_assignment(connection: Connection, assignment_id: str, query: Select[Any]) -> Row[Any]:
+    """The assignment's rules, which cannot change or vanish before this transaction ends."""
+    row = connection.execute(query, {"id": assignment_id}).one_or_none()
     if row is None:
         raise ClassroomError("unknown_assignment", "This assignment has been deleted.")
     return row
 
 
-def _student(connection: Connection, token: str, lock: bool = False) -> Row[Any]:
-    query = select(students).where(students.c.token_hash == codes.token_hash(token))
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+def _student(connection: Connection, token: str, query: Select[Any] = _STUDENT) -> Row[Any]:
+    row = connection.execute(query, {"token_hash": codes.token_hash(token)}).one_or_none()
     if row is None:
         raise ClassroomError(
             "unknown_seat", "This link is not valid, or the class data has been deleted. Please join with the code."
@@ -98,7 +109,12 @@ def _student(connection: Connection, token: str, lock: bool = False) -> Row[Any]
 def _seat(connection: Connection, token: str) -> tuple[Row[Any], Row[Any]]:
     """The rows of the token's student and of the assignment the student is in."""
     student = _student(connection, token)
-    return student, connection.execute(select(assignments).where(assignments.c.id == student.assignment_id)).one()
+    return student, connection.execute(_ASSIGNMENT, {"id": student.assignment_id}).one()
+
+
+def _marks(connection: Connection, student_id: str) -> list[Row[Any]]:
+    """Which questions this student has answered at which attempt, by which press of the button."""
+    return list(connection.execute(_OWN_MARKS, {"student_id": student_id}))
 
 
 def _own_answers(connection: Connection, student_id: str, question: int | None = None) -> list[Row[Any]]:
@@ -173,21 +189,22 @@ def _refuse_unless_open(assignment: Row[Any], now: datetime) -> None:
         raise ClassroomError("revealed", "The solutions have been shown: the answer was not stored.")
 
 
-def _replay(assignment: Row[Any], rows: list[Row[Any]], question: int, key: str) -> Receipt | None:
+def _replay(
+    connection: Connection, assignment: Row[Any], student_id: str, marks: list[Row[Any]], question: int, key: str
+) -> Receipt | None:
     """The receipt of the answer that this press of the button already stored, if it did."""
-    for row in rows:
-        if row.idempotency_key == key:
-            if row.question != question:
-                raise ClassroomError("bad_input", "The answer's idempotency key was used for another question.")
-            used = sum(other.question == question for other in rows)
-            left = max(assignment.attempts - used, 0)
-            result = _result_for_student(assignment, row)
-            return Receipt(question, row.attempt, row.submitted_at, left, True, result)
-    return None
+    mine = next((mark for mark in marks if mark.idempotency_key == key), None)
+    if mine is None:
+        return None
+    if mine.question != question:
+        raise ClassroomError("bad_input", "The answer's idempotency key was used for another question.")
+    row = next(row for row in _own_answers(connection, student_id, question) if row.attempt == mine.attempt)
+    left = max(assignment.attempts - sum(mark.question == question for mark in marks), 0)
+    return Receipt(question, row.attempt, row.submitted_at, left, True, _result_for_student(assignment, row))
 
 
-def _refuse_wrong_attempt(assignment: Row[Any], rows: list[Row[Any]], question: int, attempt: int) -> None:
-    used = sum(row.question == question for row in rows)
+def _refuse_wrong_attempt(assignment: Row[Any], marks: list[Row[Any]], question: int, attempt: int) -> None:
+    used = sum(mark.question == question for mark in marks)
     if used >= assignment.attempts:
         raise ClassroomError(
             "answered",
@@ -212,23 +229,21 @@ def submit(
     with database.read() as connection:
         student, assignment = _seat(connection, token)
         checks.question_index(question, assignment.question_count)
-        rows = _own_answers(connection, student.id)
-    if (receipt := _replay(assignment, rows, question, key)) is not None:
-        return receipt
+        marks = _marks(connection, student.id)
+        if (receipt := _replay(connection, assignment, student.id, marks, question, key)) is not None:
+            return receipt
     _refuse_unless_open(assignment, now)
-    _refuse_wrong_attempt(assignment, rows, question, attempt)
+    _refuse_wrong_attempt(assignment, marks, question, attempt)
     grade = checks.grade(grader(variant(assignment, student.id, question, attempt), answers))
     with database.write() as connection:
-        assignment = _locked_assignment(connection, assignment.id, share=True)
-        student = _student(connection, token, lock=True)
-        rows = _own_answers(connection, student.id)
-        if (receipt := _replay(assignment, rows, question, key)) is not None:
+        rules = _locked_assignment(connection, assignment.id, _LOCKED_TO_SUBMIT)
+        student = _student(connection, token, _STUDENT_LOCKED)
+        marks = _marks(connection, student.id)
+        if (receipt := _replay(connection, rules, student.id, marks, question, key)) is not None:
             return receipt
-        _refuse_unless_open(assignment, now)
-        _refuse_wrong_attempt(assignment, rows, question, attempt)
-        connection.execute(
-            insert(answers_table).values(_answer(student.id, question, attempt, key, answers, grade, now))
-        )
+        _refuse_unless_open(rules, now)
+        _refuse_wrong_attempt(rules, marks, question, attempt)
+        connection.execute(_INSERT_ANSWER, _answer(student.id, question, attempt, key, answers, grade, now))
     result = grade if assignment.feedback == "at_once" else None
     return Receipt(question, attempt, now, assignment.attempts - attempt, False, result)
 

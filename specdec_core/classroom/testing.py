@@ -14,7 +14,6 @@ import functools
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 import tempfile
 import uuid
@@ -101,11 +100,6 @@ class PrivatePostgresql:
         """Kills the server without a chance to tidy up, in the middle of whatever it does."""
         with contextlib.suppress(NoPostgresql):  # pg_ctl complains about the way it went
             self._run("pg_ctl", "stop", "-w", "-t", "30", "-m", "immediate")
-
-    def kill(self) -> None:
-        """SIGKILL to the server's first process; its others notice and end."""
-        first = int((self._data / "postmaster.pid").read_text().split()[0])
-        os.kill(first, signal.SIGKILL)
 
     def close(self) -> None:
         """Stops the server and deletes its folder."""
