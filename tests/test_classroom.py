@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from sqlalchemy import select
 
 from specdec_core.classroom import (
     Assignment,
@@ -17,9 +18,11 @@ from specdec_core.classroom import (
     Options,
     Seat,
     checks,
+    limits,
     testing,
 )
 from specdec_core.classroom.database import Database
+from specdec_core.classroom.tables import tries
 
 START = datetime(2030, 1, 7, 9, 0, tzinfo=UTC)
 REFERENCES = [{"family": "accept_one", "level": 1}, {"family": "residual", "level": 2}]
@@ -526,6 +529,18 @@ def test_old_data_goes_by_itself(room: Classroom, desk: Desk, clock: Clock) -> N
         room.student_view(old.token)
     assert room.student_view(young.token).name == "Young"
     assert any("180 days" in str(sentence) for sentence in room.statement())
+
+
+def test_addresses_of_wrong_tries_are_forgotten(room: Classroom, clock: Clock) -> None:
+    with refused("unknown_code"):
+        room.find("CCCC-CCCC-CCCC", source="192.0.2.7")
+    clock.pass_time(minutes=5)
+    with refused("unknown_code"):
+        room.find("CCCC-CCCC-CCCC", source="192.0.2.8")
+    clock.pass_time(minutes=11)
+    room.purge_old()
+    with room.database.read() as connection:
+        assert connection.execute(select(tries.c.source_hash)).scalars().all() == [limits._hash("192.0.2.8")]
 
 
 def test_the_statement_without_a_time_limit(tmp_path: Path) -> None:

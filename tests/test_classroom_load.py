@@ -177,11 +177,11 @@ def test_deleting_while_a_class_answers(room: Classroom) -> None:
 
 
 def test_many_servers_start_at_once(room: Classroom, tmp_path: Path) -> None:
-    """An empty database, four processes: one makes the tables, all of them start."""
+    """An empty database, three processes: one makes the tables, all of them start."""
     kind = "sqlite" if room.database.is_sqlite else "postgresql"
     settings = testing.fresh_settings(kind, tmp_path / "fresh")
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(_open_and_close, [settings] * 4)) == [0] * 4
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(_open_and_close, [settings] * 3)) == [0] * 3
 
 
 def _open_and_close(settings: Settings) -> int:

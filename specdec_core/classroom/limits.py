@@ -4,7 +4,9 @@ servers do not add up to more tries.
 A try is written down before it is checked and taken back when it was right. So a hundred guesses sent at the same
 moment cannot all be checked before the first one is counted.
 
-Does not know: what a right key or code is. Addresses are stored as hashes, and only until the window has passed.
+Addresses are stored as hashes, and deleted once they no longer count: at the next wrong try, or within the hour.
+
+Does not know: what a right key or code is.
 """
 
 import hashlib
@@ -13,6 +15,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, case, delete, func, insert, select, text
 
+from specdec_core.classroom.database import Database
 from specdec_core.classroom.errors import ClassroomError
 from specdec_core.classroom.tables import tries
 
@@ -58,6 +61,16 @@ def begin(connection: Connection, limit: Limit, source: str, now: datetime) -> i
     check(connection, limit, source, now)
     new = insert(tries).values(kind=limit.kind, source_hash=_hash(source), at=now).returning(tries.c.id)
     return int(connection.execute(new).scalar_one())
+
+
+def forget(database: Database, now: datetime) -> None:
+    """Deletes the tries that no limit counts any more."""
+    longest = max(TEACHER_KEY.window, JOIN_CODE.window)
+    with database.read() as connection:
+        old = connection.execute(select(func.count()).where(tries.c.at <= now - longest)).scalar_one()
+    if old:
+        with database.write() as connection:
+            connection.execute(delete(tries).where(tries.c.at <= now - longest))
 
 
 def succeeded(connection: Connection, number: int) -> None:

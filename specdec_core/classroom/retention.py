@@ -10,7 +10,7 @@ _STORED = (
     Sentence("Also stored: each answer you submit, when it arrived, its points and the misconceptions it shows."),
     Sentence("Your teacher sees these. Other students do not."),
     Sentence("Your link is the only key to your answers: keep it, and share it with nobody."),
-    Sentence("A wrong join code is counted together with a hash of your network address, for minutes."),
+    Sentence("A wrong join code is counted together with a hash of your network address, for an hour at most."),
 )
 
 

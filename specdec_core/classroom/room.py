@@ -131,8 +131,12 @@ class Classroom:
         return retention.statement(self.settings.retention_days)
 
     def purge_old(self) -> int:
-        """Deletes students who joined longer ago than the retention time, with their answers. Returns how many."""
+        """Deletes students who joined longer ago than the retention time, with their answers. Returns how many.
+
+        Tries of keys and codes that no longer count go too.
+        """
         self._purged_at = now = self._clock()
+        limits.forget(self.database, now)
         if not self.settings.retention_days:
             return 0
         return purge(self.database, now - timedelta(days=self.settings.retention_days)).students
