@@ -14,31 +14,21 @@ from specdec_core.cases import InvalidCase
 from specdec_core.lessons import one_block as core
 from specdec_core.lessons.one_block import Example, Table, TypedRow
 from specdec_core.lessons.table_text import Unreadable, pack, read_table, unpack
-from specdec_core.ui.lesson import carry
-from specdec_core.ui.links import check_link, one_of, whole
+from specdec_core.ui.lesson import begin_number
+from specdec_core.ui.links import carry, check_link, choice, whole
 from specdec_core.ui.literal import literal
 from specdec_core.words import Notation, _
 
 BASE, NOW, VERSION, LOADED = "block_base", "block_now", "block_version", "block_loaded"
 MAX_SEED = 2**32 - 1
+_COLUMNS = ("token", "q", "p", "r")
 
 
 def choose_example() -> Example:
-    """The example the table starts from, bound to the address."""
+    """The example the table starts from; its name stands in the address."""
     known = {e.name: e for e in core.examples()}
-    check_link(example=one_of(known))
-    if "example" not in st.session_state:
-        asked = st.query_params.get("example", st.session_state.get(LOADED, ""))
-        st.session_state["example"] = asked if asked in known else next(iter(known))
-    name = st.selectbox(
-        _("Example"),
-        list(known),
-        key="example",
-        bind="query-params",
-        format_func=lambda x: _(known[x].title),
-        width=300,
-    )
-    return known.get(str(name), core.examples()[0])
+    titles = {name: _(e.title) for name, e in known.items()}
+    return known[choice(_("Example"), titles, "example", menu=True, width=300)]
 
 
 def replace(table: Table) -> None:
@@ -70,6 +60,7 @@ def _key() -> str:
 
 def edit(example: Example, n: Notation) -> Table:
     """The editor and what belongs to it. Returns the table as it stands, and puts it into the address."""
+    check_link(block_seed=whole(0, MAX_SEED))
     _begin(example)
     left, right = st.columns([3, 2])
     with left:
@@ -97,14 +88,18 @@ def edit(example: Example, n: Notation) -> Table:
 
 
 def _frame(table: Table) -> pd.DataFrame:
-    columns = {name: [getattr(x, name) for x in table.rows] for name in ("token", "q", "p", "r")}
+    columns = {name: [getattr(x, name) for x in table.rows] for name in _COLUMNS}
     return pd.DataFrame(columns, dtype="object")
 
 
 def _rows(edited: pd.DataFrame) -> tuple[TypedRow, ...]:
     """The editor's lines as texts. New lines hold None or NaN where nothing was typed."""
-    lines = edited[["token", "q", "p", "r"]].itertuples(index=False)
-    return tuple(TypedRow(*("" if pd.isna(cell) else str(cell) for cell in line)) for line in lines)
+    lines = edited[list(_COLUMNS)].itertuples(index=False)
+    return tuple(TypedRow(*(_cell(x) for x in line)) for line in lines)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None or value != value else str(value)
 
 
 def _link(now: Table, example: Example) -> None:
@@ -115,19 +110,42 @@ def _link(now: Table, example: Example) -> None:
         st.caption(_("This table is too long for a link. Download it to keep it."))
 
 
-# --- Tools beside the table -----------------------------------------------------------------------------------------
+# --- Tools beside the table: all of them work in callbacks ----------------------------------------------------------
+# A rerun in the middle of a run would drop the bound widgets below it, and with them their values in the address.
+
+
+def _current() -> Table:
+    """The table as the editor holds it in a callback, before it is drawn again: its edits on top of the base."""
+    base: Table = st.session_state[BASE]
+    changes = st.session_state.get(_key())
+    if not changes:
+        return st.session_state[NOW]
+    lines = [{name: getattr(x, name) for name in _COLUMNS} for x in base.rows]
+    for i, cells in changes["edited_rows"].items():
+        lines[int(i)] |= cells
+    kept = [line for i, line in enumerate(lines) if i not in set(changes["deleted_rows"])]
+    kept += changes["added_rows"]
+    return Table(tuple(TypedRow(*(_cell(line.get(name)) for name in _COLUMNS)) for line in kept), base.context)
+
+
+def _draw() -> None:
+    seed = int(st.session_state.get("block_seed") or 0)
+    replace(core.with_draws(_current(), seed))
+    st.session_state["block_seed"] = (seed + 1) % MAX_SEED
+
+
+def _undo() -> None:
+    name = st.session_state[LOADED]
+    replace(core.table_of(next(e for e in core.examples() if e.name == name).case))
 
 
 def _tools(now: Table, example: Example, n: Notation) -> None:
-    check_link(block_seed=whole(0, MAX_SEED))
-    if st.session_state.pop("block_seed_used", False):
-        st.session_state["block_seed"] = (int(st.session_state.get("block_seed") or 0) + 1) % MAX_SEED
-    if "block_seed" not in st.session_state:
-        asked = st.query_params.get("block_seed", "")
-        st.session_state["block_seed"] = int(asked) if whole(0, MAX_SEED)(asked) else 1
+    begin_number("block_seed", 1, 0, MAX_SEED)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        draw = st.button(_("Draw all {r}").format(r=n.r), icon=":material/casino:", key="block_draw", shortcut="D")
-        seed = st.number_input(
+        st.button(
+            _("Draw all {r}").format(r=n.r), icon=":material/casino:", key="block_draw", shortcut="D", on_click=_draw
+        )
+        st.number_input(
             _("Seed of the next draw"),
             0,
             MAX_SEED,
@@ -140,16 +158,10 @@ def _tools(now: Table, example: Example, n: Notation) -> None:
     with st.container(horizontal=True):
         with st.popover(_("Paste or load"), icon=":material/content_paste:"):
             _read_in()
-        if now != core.table_of(example.case) and st.button(
-            _("Back to the example"), icon=":material/undo:", key="block_undo", type="tertiary"
-        ):
-            replace(core.table_of(example.case))
-            st.rerun()
-    # After the editor, so that an edit that arrives with this very click is in ``now`` already.
-    if draw:
-        replace(core.with_draws(now, int(seed or 0)))
-        st.session_state["block_seed_used"] = True
-        st.rerun()
+        if now != core.table_of(example.case):
+            st.button(
+                _("Back to the example"), icon=":material/undo:", key="block_undo", type="tertiary", on_click=_undo
+            )
     st.caption(
         _(
             "Click a cell to edit it, the last line to add one; tick lines to delete them."
@@ -158,28 +170,34 @@ def _tools(now: Table, example: Example, n: Notation) -> None:
     )
 
 
+def _take() -> None:
+    """What was pasted or uploaded takes the table's place, or leaves a word behind."""
+    file = st.session_state.get("block_file")
+    problem = ""
+    try:
+        text = file.getvalue().decode("utf-8-sig") if file else str(st.session_state.get("block_paste") or "")
+        table = read_table(text)
+    except UnicodeDecodeError:
+        problem = _("The file is not text in UTF-8.")
+    except (Unreadable, InvalidCase) as error:
+        problem = str(error)
+    else:
+        replace(Table(table.rows, table.context or st.session_state[NOW].context))
+    st.session_state["block_problem"] = problem
+
+
 def _read_in() -> None:
-    """Text from a spreadsheet, a CSV or a JSON case takes the table's place."""
-    with st.form("block_read", border=False, clear_on_submit=False):
-        text = st.text_area(
+    with st.form("block_read", border=False):
+        st.text_area(
             _("Lines from a spreadsheet, CSV or JSON"),
             key="block_paste",
             height=120,
             placeholder="token\tq\tp\tr\non\t0,8\t0,6\t0,7",
         )
-        file = st.file_uploader(_("or a file"), type=["csv", "tsv", "txt", "json"], key="block_file")
-        if not st.form_submit_button(_("Replace the table"), type="primary"):
-            return
-    try:
-        raw = file.getvalue().decode("utf-8-sig") if file is not None else str(text or "")
-        table = read_table(raw)
-    except UnicodeDecodeError:
-        st.error(_("The file is not text in UTF-8."), icon=":material/edit:")
-    except (Unreadable, InvalidCase) as error:
-        st.error(literal(str(error)), icon=":material/edit:")
-    else:
-        replace(Table(table.rows, table.context or st.session_state[NOW].context))
-        st.rerun()
+        st.file_uploader(_("or a file"), type=["csv", "tsv", "txt", "json"], key="block_file")
+        st.form_submit_button(_("Replace the table"), type="primary", on_click=_take)
+    if st.session_state.get("block_problem"):
+        st.error(literal(st.session_state["block_problem"]), icon=":material/edit:")
 
 
 def messages(checked: core.Checked) -> None:
@@ -194,7 +212,6 @@ def messages(checked: core.Checked) -> None:
 
 
 def keep_copy(table: Table) -> None:
-    """Show ``table``, a copy of a recorded block, in the editor from the next run on."""
+    """For a callback: show ``table``, a copy of a recorded block, in the editor from the next run on."""
     st.session_state[LOADED] = st.session_state.get(LOADED) or core.examples()[0].name
     replace(table)
-    st.session_state["block_show_typed"] = True

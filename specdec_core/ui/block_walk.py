@@ -14,7 +14,7 @@ from specdec_core.lessons import one_block as core
 from specdec_core.steps import Kind, steps, verdict_sentence
 from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token
-from specdec_core.ui.lesson import carry
+from specdec_core.ui.links import carry
 from specdec_core.ui.literal import literal
 from specdec_core.ui.strip import token_strip
 from specdec_core.words import Notation, _, ngettext

@@ -16,6 +16,7 @@ from fractions import Fraction
 import streamlit as st
 
 from specdec_core.lessons.typed import read_probability
+from specdec_core.ui.links import whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
 from specdec_core.words import _, ngettext
@@ -74,6 +75,13 @@ def begin_value(key: str, default: str) -> None:
         st.session_state[key] = st.query_params.get(key, default)
 
 
+def begin_number(key: str, default: int, low: int, high: int) -> None:
+    """The first value of a bound number field that callbacks change, as ``begin_value`` for texts."""
+    if key not in st.session_state:
+        asked = st.query_params.get(key, "")
+        st.session_state[key] = int(asked) if whole(low, high)(asked) else default
+
+
 def probability_field(
     label: str,
     key: str,
@@ -96,17 +104,6 @@ def probability_field(
         st.error(literal(problem), icon=":material/edit:")
         return None
     return value
-
-
-def carry(key: str, text: str) -> None:
-    """Keep ``text`` in the address under ``key``, without a field that is seen. Read it before, on a visit's first run.
-
-    Writing to ``st.query_params`` would do this too, but loses the values of bound widgets on the way.
-    """
-    st.session_state[key] = text
-    with st.container(key=f"carried_{key}"):
-        st.html(f"<style>.st-key-carried_{key} {{ display: none; }}</style>")
-        st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
 
 
 def next_lesson(name: str) -> None:

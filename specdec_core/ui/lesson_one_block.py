@@ -32,7 +32,7 @@ from specdec_core.ui.lesson import (
     try_this,
 )
 from specdec_core.ui.lesson_recorded import choose_block, random_traces
-from specdec_core.ui.links import check_link, one_of
+from specdec_core.ui.links import choice
 from specdec_core.ui.shell import notation, present
 from specdec_core.ui.stepper import step_fragment, stepper
 from specdec_core.ui.strip import token_strip
@@ -82,23 +82,10 @@ def lesson() -> None:
 
 def _is_real() -> bool:
     """Whether a recorded block is asked for; the choice is there only where something was recorded."""
-    check_link(source=one_of(("typed", "recorded")))
     if not random_traces(tuple(recorded.names())):
         return False
     titles = {"typed": _("By hand"), "recorded": _("A recorded real block")}
-    if st.session_state.pop("block_show_typed", False):
-        st.session_state["source"] = "typed"
-    if "source" not in st.session_state:
-        st.session_state["source"] = "recorded" if st.query_params.get("source") == "recorded" else "typed"
-    choice = st.segmented_control(
-        _("Whose numbers"),
-        list(titles),
-        required=True,
-        key="source",
-        bind="query-params",
-        format_func=lambda x: titles[x],
-    )
-    return choice == "recorded"
+    return choice(_("Whose numbers"), titles, "source") == "recorded"
 
 
 def _typed(example: Example, n: Notation) -> Shown | None:
@@ -116,11 +103,14 @@ def _recorded() -> Shown | None:
         return None
     trace, index = chosen
     block = trace.blocks[index]
-    if st.button(_("Copy into the table, to change it"), icon=":material/edit:", key="block_copy"):
+
+    def copy() -> None:
         rows = tuple(Row(x.token.text, x.q, x.p, x.r) for x in block.positions)
         before = "".join(x.text for x in trace.verified_before(index))[-400:]
         block_table.keep_copy(core.table_of(Case(rows, (before,))))
-        st.rerun()
+        st.session_state["source_choice"] = "typed"
+
+    st.button(_("Copy into the table, to change it"), icon=":material/edit:", key="block_copy", on_click=copy)
     return Shown(trace.verified_before(index), block, trace.settings.acceptance)
 
 
@@ -131,18 +121,8 @@ def _picture(shown: Shown, n: Notation) -> None:
     if shown.block.tau > core.MAX_CARDS:
         _long(shown, n)
         return
-    check_link(mode=one_of(("steps", "predict")))
     titles = {"steps": _("Step through it"), "predict": _("Predict first")}
-    mode = st.segmented_control(
-        _("Mode"),
-        list(titles),
-        default="steps",
-        required=True,
-        key="mode",
-        bind="query-params",
-        format_func=lambda x: titles[x],
-        label_visibility="collapsed",
-    )
+    mode = choice(_("Mode"), titles, "mode", label_visibility="collapsed")
     if mode == "predict":
         block_walk.walk(shown.verified, shown.block, shown.rule, n)
         return

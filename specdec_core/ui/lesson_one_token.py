@@ -19,6 +19,7 @@ from specdec_core.ui.lesson import (
     CHEN_SOURCE,
     LEVIATHAN_SOURCE,
     Task,
+    begin_number,
     explanation,
     next_lesson,
     probability_field,
@@ -152,13 +153,6 @@ def _draw_controls(n: Notation) -> tuple[int, int]:
     if full:
         st.caption(_("{n} draws are enough for one picture. Clear them to begin again.").format(n=core.MAX_DRAWS))
     return int(count or 0), int(seed or 0)
-
-
-def begin_number(key: str, default: int, low: int, high: int) -> None:
-    """The first value of a bound number field that callbacks change, as ``begin_value`` for texts."""
-    if key not in st.session_state:
-        asked = st.query_params.get(key, "")
-        st.session_state[key] = int(asked) if whole(low, high)(asked) else default
 
 
 # --- What is seen ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from specdec_core.steps import position_sentence, verdict_sentence
 from specdec_core.tokens import context, shown
 from specdec_core.trace import Trace
 from specdec_core.ui.charts import chart
-from specdec_core.ui.links import check_link, one_of, whole
+from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import Notation, _
@@ -36,16 +36,10 @@ def choose_block(key: str) -> tuple[Trace, int] | None:
     if not known:
         return None
     text_key, block_key = f"{key}_text", f"{key}_block"
-    check_link(**{text_key: one_of(known), block_key: whole(1, 4096)})
+    check_link(**{block_key: whole(1, 4096)})
+    titles = {name: shown(title, 60) for name, title in known.items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            _("Recorded text"),
-            list(known),
-            key=text_key,
-            bind="query-params",
-            format_func=lambda x: shown(known[x], 60),
-            width=420,
-        )
+        name = choice(_("Recorded text"), titles, text_key, menu=True, width=420)
         trace = recorded.load(name)
         last = len(trace.blocks)
         if last > 1:
@@ -68,16 +62,7 @@ def real_token(n: Notation) -> None:
     trace, index = chosen
     block = trace.blocks[index]
     tokens = {str(x.t): f"{x.t}: {literal(shown(x.token.text))}" for x in block.positions}
-    check_link(real_t=one_of(tokens))
-    t = st.segmented_control(
-        _("Candidate"),
-        list(tokens),
-        default="1",
-        required=True,
-        key="real_t",
-        bind="query-params",
-        format_func=lambda k: tokens[k],
-    )
+    t = choice(_("Candidate"), tokens, "real_t")
     x = block.positions[int(t) - 1]
     before = context([*trace.verified_before(index), *(c.token for c in block.positions[: x.t - 1])], 90)
     st.markdown(_("After: {text}").format(text=f"**{literal(before.strip())}**"))

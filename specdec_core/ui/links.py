@@ -5,7 +5,9 @@ Streamlit drops a bad value of a bound widget without a word. ``check_link`` run
 Does not know: what the values mean.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -48,3 +50,38 @@ def whole(low: int, high: int) -> Callable[[str], bool]:
 def one_of(known: Collection[str]) -> Callable[[str], bool]:
     """Whether a text is one of ``known``."""
     return lambda text: text in known
+
+
+def carry(key: str, text: str) -> None:
+    """Keep ``text`` in the address under ``key``, without a field that is seen. Read it before, on a visit's first run.
+
+    Writing to ``st.query_params`` would do this too, but loses the values of bound widgets on the way.
+    """
+    st.session_state[key] = text
+    with st.container(key=f"carried_{key}"):
+        st.html(f"<style>.st-key-carried_{key} {{ display: none; }}</style>")
+        st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
+
+
+def choice(label: str, titles: Mapping[str, str], key: str, default: str = "", menu: bool = False, **more: Any) -> str:
+    """One of ``titles``: its name stands in the address, its title on the screen. The first one unless ``default``.
+
+    A bound widget with a ``format_func`` puts the title into the address, so that a link would break with every
+    translation. Here the widget is not bound; the name is carried beside it. menu: a selectbox, not buttons in a row.
+    Callbacks that choose set the session value ``f"{key}_choice"``.
+    """
+    widget, kept = f"{key}_choice", f"{key}_kept"
+    standard = default if default in titles else next(iter(titles))
+    check_link(**{key: one_of(titles)})
+    if st.session_state.get(widget) not in titles:
+        asked = (st.query_params.get(key, ""), st.session_state.get(kept), standard)
+        st.session_state[widget] = next(x for x in asked if x in titles)
+    elif key in st.session_state and st.session_state[key] != st.session_state.get(f"{key}_sent", ""):
+        # The browser's Back and Forward change the address alone.
+        st.session_state[widget] = st.session_state[key] if st.session_state[key] in titles else standard
+    show = st.selectbox if menu else partial(st.segmented_control, required=True)
+    chosen = str(show(label, list(titles), key=widget, format_func=lambda x: titles.get(x, x), **more))
+    st.session_state[kept] = chosen
+    st.session_state[f"{key}_sent"] = "" if chosen == standard else chosen
+    carry(key, st.session_state[f"{key}_sent"])
+    return chosen
