@@ -16,7 +16,7 @@ from specdec_core.theory import all_accepted
 from specdec_core.tokens import shown
 from specdec_core.ui import lesson as ui
 from specdec_core.ui.charts import chart
-from specdec_core.ui.links import check_link, one_of
+from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pair_editor import pair_editor
 from specdec_core.ui.shell import notation, theme
@@ -25,13 +25,7 @@ from specdec_core.words import _
 N = notation()
 TAU = 4
 OWN, REAL = "own", "real"
-WAYS = {"residual": _("From the residual"), "target": _("Again from {p}"), "argmax": _("Argmax of {p}")}
 recorded = labels(N)
-check_link(
-    corr_from=one_of((OWN, REAL)) if recorded else one_of((OWN,)),
-    corr_at=one_of(recorded),
-    corr_instead=one_of(tuple(WAYS)),
-)
 
 
 def controls() -> Correction | None:
@@ -39,24 +33,9 @@ def controls() -> Correction | None:
     source = OWN
     if recorded:
         titles = {OWN: _("Numbers to change"), REAL: _("A real block")}
-        source = st.segmented_control(
-            _("Numbers"),
-            list(titles),
-            default=OWN,
-            required=True,
-            key="corr_from",
-            bind="query-params",
-            format_func=lambda x: titles[x],
-        )
+        source = choice(_("Numbers"), titles, "corr_from", label_visibility="collapsed")
     if source == REAL:
-        at = st.selectbox(
-            _("Position"),
-            list(recorded),
-            key="corr_at",
-            bind="query-params",
-            format_func=lambda x: literal(recorded[x]),
-        )
-        position = find(at)
+        position = find(choice(_("Position"), recorded, "corr_at", menu=True))
         return lesson.of_position(position) if position else None
     reading = pair_editor("corr", lesson.presets(), lesson.preset_title, N)
     if reading.pair is None and reading.numbers is not None:
@@ -76,7 +55,7 @@ def show_picture(x: Correction) -> None:
     p, q = [piece.p for piece in x.listed], [piece.q for piece in x.listed]
     left, right = st.columns([3, 2])
     with left:
-        chart(overlap(tokens, p, q, theme(), N), "overlap", overlap_text(tokens, p, q, N))
+        chart(overlap(tokens, p, q, theme(), N, x.candidate), "overlap", overlap_text(tokens, p, q, N))
     with right:
         if x.nothing_left:
             st.info(_("Nothing left to correct."), icon=":material/done_all:")
@@ -116,23 +95,16 @@ def show_identity(x: Correction) -> None:
     )
 
 
-def show_wrong(x: Correction) -> str:
-    """What comes out when something else is drawn. Returns the way that is shown."""
-    way = st.segmented_control(
-        _("After a rejection, draw"),
-        list(WAYS),
-        default="target",
-        required=True,
-        key="corr_instead",
-        bind="query-params",
-        format_func=lambda name: WAYS[name].format(p=N.p),
-    )
-    result = lesson.outcome(x, str(way))
+def show_wrong(x: Correction) -> None:
+    """What comes out when something else is drawn."""
+    ways = {"residual": _("From the residual"), "target": _("Again from {p}"), "argmax": _("Argmax of {p}")}
+    titles = {name: title.format(p=N.p) for name, title in ways.items()}
+    way = choice(_("After a rejection, draw"), titles, "corr_instead", "target")
+    result = lesson.outcome(x, way)
     tokens, p = [piece.token for piece in x.pieces], [piece.p for piece in x.pieces]
     figure = law_bars(tokens, p, result.output, _("what comes out"), theme(), N)
     chart(figure, "outcome", law_text(tokens, p, result.output, N))
     st.markdown(literal(lesson.wrong_sentence(x, result, N)))
-    return str(way)
 
 
 ui.question(_("A candidate fell. Which token takes its place?"))

@@ -9,13 +9,13 @@ import streamlit as st
 from specdec_core.figures.context import triangle
 from specdec_core.figures.overlap import overlap, overlap_text
 from specdec_core.lessons import context_examples, draft_context
-from specdec_core.lessons.context_examples import Example
 from specdec_core.lessons.draft_context import DEFAULTS, MAX_CANDIDATES, Situation
 from specdec_core.numbers import probability
 from specdec_core.ui import lesson as ui
 from specdec_core.ui.charts import chart
+from specdec_core.ui.choices import several
 from specdec_core.ui.context_view import context_view, filled_formula
-from specdec_core.ui.links import check_link, whole
+from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
@@ -23,7 +23,7 @@ from specdec_core.words import _, ngettext
 N = notation()
 T = "ctx_t"
 recorded = context_examples.load()
-check_link(ctx_t=whole(1, MAX_CANDIDATES), ctx_example=whole(0, max(0, len(recorded.examples) - 1)))
+check_link(ctx_t=whole(1, MAX_CANDIDATES))
 
 
 def ask_first() -> bool:
@@ -38,14 +38,8 @@ def ask_first() -> bool:
             )
         )
         choices = draft_context.choices()
-        chosen = st.pills(
-            _("Candidate 3 sees"),
-            list(choices),
-            selection_mode="multi",
-            key="ctx_sees",
-            bind="query-params",
-            format_func=lambda name: literal(choices[name]),
-        )
+        labels = {name: literal(text) for name, text in choices.items()}
+        chosen = several(_("Candidate 3 sees"), labels, "ctx_sees")
         right = draft_context.right_choice(chosen)
         if st.toggle(_("Check my choice"), key="ctx_check", bind="query-params"):
             text = literal(draft_context.feedback(chosen))
@@ -131,14 +125,8 @@ def show_passes(situation: Situation, t: int) -> None:
 
 def show_recorded() -> None:
     """A real draft with and without its own candidates in view."""
-    index = st.selectbox(
-        _("Recorded example"),
-        range(len(recorded.examples)),
-        key="ctx_example",
-        bind="query-params",
-        format_func=lambda i: f"{i + 1}. {literal(recorded.examples[i].title)}",
-    )
-    example: Example = recorded.examples[int(index)]
+    titles = {f"{i}": f"{i}. {e.title}" for i, e in enumerate(recorded.examples, start=1)}
+    example = recorded.examples[int(choice(_("Recorded example"), titles, "ctx_example", menu=True)) - 1]
     st.markdown(
         literal(
             _("Input “{x}”, verified “{y}”, drafted {own}. What does candidate {t} look like?").format(

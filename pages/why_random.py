@@ -122,12 +122,12 @@ else:
             ).format(**N.tex)
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.begin_number("why_seed", 0, 0, LAST_SEED)
         seed = st.number_input(
             _("Seed"),
             0,
             LAST_SEED,
-            0,
-            1,
+            step=1,
             key="why_seed",
             bind="query-params",
             width=160,

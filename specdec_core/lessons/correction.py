@@ -42,12 +42,14 @@ class Piece:
 class Correction:
     """alpha = sum min(p, q) is kept; the rest of the mass goes where the residual says.
 
-    nothing_left: p = q, so that there is no residual; ``rejected`` is 0 then.
+    nothing_left: p = q, so that there is no residual; ``rejected`` is 0 then. candidate: index of the piece that was
+    proposed, where a position was recorded.
     """
 
     pieces: tuple[Piece, ...]
     alpha: float
     rejected: float
+    candidate: int | None = None
 
     @property
     def nothing_left(self) -> bool:
@@ -102,12 +104,15 @@ def of_position(position: Position) -> Correction | None:
     q, p = _missing(1.0, [x.q for x in pieces]), _missing(1.0, [x.p for x in pieces])
     kept = min(_missing(position.alpha, [x.kept for x in pieces]), q, p)
     residual = _missing(1.0, [x.residual for x in pieces]) if rejected > 0 else 0.0
-    pieces.append(Piece(_("all others"), q, p, kept, q - kept, p - kept, residual, others=True))
-    return Correction(tuple(pieces), position.alpha, rejected)
+    if q > 0 or p > 0:
+        pieces.append(Piece(_("all others"), q, p, kept, q - kept, p - kept, residual, others=True))
+    candidate = next((i for i, x in enumerate(position.top) if x.token.id == position.token.id), None)
+    return Correction(tuple(pieces), position.alpha, rejected, candidate)
 
 
 def _missing(whole: float, parts: Sequence[float]) -> float:
-    return max(0.0, whole - sum(parts))
+    rest = whole - sum(parts)
+    return rest if rest > 1e-9 else 0.0  # what is left of rounding is no token
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------

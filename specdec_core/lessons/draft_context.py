@@ -75,7 +75,7 @@ def read(x: str, verified: str, candidates: str) -> tuple[Situation | None, tupl
     return Situation(tuple(x.split()), tuple(verified.split()), tuple(drafted)), ()
 
 
-DEFAULTS = {"x": "Tell me about my cat.", "y": "The cat sat", "c": "on the mat and"}
+DEFAULTS = {"x": "Tell me a story.", "y": "The cat sat", "c": "on the mat and"}
 
 
 # --- symbols and formula --------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ ASKED_T = 3
 
 def asked() -> Situation:
     """The worked example of the question: verified “The cat sat”, drafted “on the”, candidate 3 is next."""
-    return Situation(("Tell me about my cat.",), ("The", "cat", "sat"), ("on", "the", "?", "?"))
+    return Situation(("Tell me a story.",), ("The", "cat", "sat"), ("on", "the", "?", "?"))
 
 
 def choices() -> dict[str, str]:

@@ -23,7 +23,7 @@ from specdec_core.lessons.typed_pair import (
     scaled,
     to_link,
 )
-from specdec_core.ui.links import check_link
+from specdec_core.ui.links import carry, check_link
 from specdec_core.ui.literal import literal
 from specdec_core.words import Notation, _
 
@@ -47,16 +47,19 @@ def pair_editor(
 
 
 def _begin(key: str, default: tuple[TypedRow, ...]) -> None:
-    """The table of the link when it brings a new one; else the session's; else the default."""
-    asked = st.query_params.get(key)
-    if asked is not None and asked != st.session_state.get(f"{key}_written"):
-        check_link(**{key: _is_table})
-        if _is_table(asked):
-            _put(key, from_link(asked))
-            st.session_state[f"{key}_written"] = asked
-    if f"{key}_rows" not in st.session_state:
+    """On entering the page: the link's table when it brings another one, else the session's, else the default.
+
+    Only then: while a person edits, the address may lag behind the table.
+    """
+    if st.session_state.pop(f"{key}_fresh", False) or _editor_key(key) in st.session_state:
+        return
+    check_link(**{key: _is_table})
+    asked = st.query_params.get(key, "")
+    if asked != st.session_state.get(f"{key}_written", "") and _is_table(asked):
+        _put(key, from_link(asked))
+    elif f"{key}_rows" not in st.session_state:
         _put(key, default)
-    elif _editor_key(key) not in st.session_state:
+    else:
         # The page was left: the editor has forgotten its edits, the session has not.
         st.session_state[f"{key}_base"] = st.session_state[f"{key}_rows"]
 
@@ -73,6 +76,12 @@ def _put(key: str, rows: Sequence[TypedRow]) -> None:
     st.session_state[f"{key}_rows"] = tuple(rows)
     st.session_state[f"{key}_base"] = tuple(rows)
     st.session_state[f"{key}_version"] = st.session_state.get(f"{key}_version", 0) + 1
+
+
+def _replace(key: str, rows: Sequence[TypedRow]) -> None:
+    """A new table from a callback: whatever the link says, it is this one."""
+    _put(key, rows)
+    st.session_state[f"{key}_fresh"] = True
 
 
 def _editor_key(key: str) -> str:
@@ -122,7 +131,7 @@ def _picker(
     def load() -> None:
         chosen = st.session_state[choice]
         if chosen in presets:
-            _put(key, presets[chosen].rows)
+            _replace(key, presets[chosen].rows)
 
     st.selectbox(
         _("Example"),
@@ -134,12 +143,12 @@ def _picker(
 
 
 def _write_link(key: str, rows: tuple[TypedRow, ...], default: tuple[TypedRow, ...]) -> None:
-    text = None if rows == default else to_link(rows)
-    st.session_state[f"{key}_written"] = text
-    if text is not None and st.query_params.get(key) != text:
-        st.query_params[key] = text
-    elif text is None and key in st.query_params:
-        del st.query_params[key]
+    """The table in the address; the default table needs no words there, and an endless one finds no place."""
+    text = to_link(rows) if rows != default else ""
+    st.session_state[f"{key}_written"] = text or ""
+    carry(key, text or "")
+    if text is None:
+        st.caption(_("This table is too long for a link."))
 
 
 def _problems(key: str, reading: Reading, rows: tuple[TypedRow, ...], notation: Notation) -> None:
@@ -169,7 +178,7 @@ def _scale_button(key: str, column: str, reading: Reading, rows: tuple[TypedRow,
             TypedRow(row.token, value, row.p) if column == "q" else TypedRow(row.token, row.q, value)
             for row, value in zip(rows, new, strict=True)
         ]
-        _put(key, changed)
+        _replace(key, changed)
 
     symbol = notation.q if column == "q" else notation.p
     st.button(
