@@ -186,8 +186,8 @@ def _step(spec: StepSpec, draft: Draft, known: Mapping[str, Misconception], wher
     if spec.name not in draft.asked:
         raise InvalidFamily(f"{where}: there is no step {spec.name!r}; the generator asks {', '.join(draft.asked)}.")
     asked = draft.asked[spec.name]
-    if asked.follow is not None and asked.kind is Kind.NUMBER and spec.tolerance == 0:
-        raise InvalidFamily(f"{where}: step {spec.name!r} needs a tolerance, because numbers may be rounded before it.")
+    if asked.kind is Kind.NUMBER and asked.tolerance is None and spec.tolerance == 0:
+        raise InvalidFamily(f"{where}: step {spec.name!r} needs a tolerance, because people round.")
     step = Step(
         name=spec.name,
         kind=asked.kind,
