@@ -71,12 +71,18 @@ def edit(example: Example, n: Notation) -> Table:
             hide_index=True,
             height="content" if len(st.session_state[BASE].rows) <= 8 else 330,
             column_config={
-                "token": st.column_config.TextColumn(_("token"), width="medium"),
-                "q": st.column_config.TextColumn(_("draft {q}").format(q=n.q)),
-                "p": st.column_config.TextColumn(_("target {p}").format(p=n.p)),
-                "r": st.column_config.TextColumn(_("draw {r}").format(r=n.r)),
+                "token": st.column_config.TextColumn(_("token"), width=130),
+                "q": st.column_config.TextColumn(_("draft {q}").format(q=n.q), width=95),
+                "p": st.column_config.TextColumn(_("target {p}").format(p=n.p), width=95),
+                "r": st.column_config.TextColumn(_("draw {r}").format(r=n.r), width=95),
             },
             alt=_("The candidates: one line each, with token, draft probability, target probability and draw."),
+        )
+        st.caption(
+            _(
+                "Click a cell to edit it, the last line to add one; tick lines to delete them."
+                " 0.75, 0,75, 3/4 and 75 % all work."
+            )
         )
     now = Table(_rows(edited), st.session_state[BASE].context)
     st.session_state[NOW] = now
@@ -162,12 +168,6 @@ def _tools(now: Table, example: Example, n: Notation) -> None:
             st.button(
                 _("Back to the example"), icon=":material/undo:", key="block_undo", type="tertiary", on_click=_undo
             )
-    st.caption(
-        _(
-            "Click a cell to edit it, the last line to add one; tick lines to delete them."
-            " 0.75, 0,75, 3/4 and 75 % all work."
-        )
-    )
 
 
 def _take() -> None:
@@ -208,7 +208,7 @@ def messages(checked: core.Checked) -> None:
         shown = [literal(x) for x in checked.faults[:6]]
         if len(checked.faults) > 6:
             shown.append(_("And {n} more.").format(n=len(checked.faults) - 6))
-        st.error("\n".join(f"- {x}" for x in shown), icon=":material/edit:")
+        st.error("  \n".join(shown), icon=":material/edit:")
 
 
 def keep_copy(table: Table) -> None:

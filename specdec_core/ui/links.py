@@ -58,8 +58,10 @@ def carry(key: str, text: str) -> None:
     Writing to ``st.query_params`` would do this too, but loses the values of bound widgets on the way.
     """
     st.session_state[key] = text
+    hidden = f".st-key-carried_{key}"
     with st.container(key=f"carried_{key}"):
-        st.html(f"<style>.st-key-carried_{key} {{ display: none; }}</style>")
+        # The wrapper as well, for it would leave a gap.
+        st.html(f'<style>{hidden}, [data-testid="stLayoutWrapper"]:has(> {hidden}) {{ display: none; }}</style>')
         st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
 
 
