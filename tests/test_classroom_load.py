@@ -193,3 +193,21 @@ def _open_and_close(settings: Settings) -> int:
         "PYTHONPATH": str(Path(__file__).resolve().parent.parent),
     }
     return subprocess.run([sys.executable, "-c", code], env=environ, timeout=100).returncode
+
+
+def test_the_check_itself_notices_what_it_is_for(tmp_path: Path) -> None:
+    """Lose an answer, or give one to somebody else: `check` must fail, or the tests above show nothing."""
+    with testing.fresh_classroom("sqlite", tmp_path) as room:
+        desk = room.open_desk(testing.TEACHER_KEY)
+        assignment = desk.create_assignment("Check", REFERENCES)
+        confirmed: list[Confirmed] = []
+        work(room, assignment.code, ["Ada", "Bob"], 2, confirmed.append)
+        assert check(room, desk, assignment, confirmed) == 4
+        with room.database.write() as connection:
+            connection.exec_driver_sql("DELETE FROM answers WHERE id = (SELECT max(id) FROM answers)")
+        with pytest.raises(KeyError):
+            check(room, desk, assignment, confirmed)
+        with room.database.write() as connection:
+            connection.exec_driver_sql("UPDATE students SET name = CASE name WHEN 'Ada' THEN 'Bob' ELSE 'Ada' END")
+        with pytest.raises(AssertionError, match="crossed over"):
+            check(room, desk, assignment, [])
