@@ -148,7 +148,7 @@ def install(requirements: str, held: IO[bytes]) -> None:
     command = [str(VENV_PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command += ["--only-binary=:all:", "-r", str(ROOT / requirements)]
     if not sys.stdout.isatty():
-        command += ["--quiet", "--progress-bar=off"]
+        command += ["-qq", "--progress-bar=off"]
     # pip inherits the lock: if we are killed and it is not, the next start waits for it.
     inherited = [] if os.name == "nt" else [held.fileno()]
     child = subprocess.Popen(command, cwd=str(ROOT), pass_fds=inherited)
@@ -250,8 +250,10 @@ def app(options: argparse.Namespace) -> int:
     if not options.no_models:
         install_models("The page Live models and `python -m specdec_core decode` need it.")
     say("Starting the app; stop it with Ctrl+C")
-    # Without this flag Streamlit asks for an e-mail address on its first start and waits.
-    command = python("-m", "streamlit", "run", "app.py", "--server.showEmailPrompt=false") + options.rest
+    # Without the first flag Streamlit asks for an e-mail address on its first start and waits; without the second it
+    # listens on every network this machine is in. Flags given by hand come later and win.
+    flags = ["--server.showEmailPrompt=false", "--server.address=localhost"]
+    command = python("-m", "streamlit", "run", "app.py") + flags + options.rest
     if os.name == "nt":
         return run(command)
     os.chdir(str(ROOT))
