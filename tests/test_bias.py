@@ -66,8 +66,9 @@ def test_a_sweep_is_the_law_at_every_value(seed, size, correction, rule, round_n
         p, q = p / p.sum(), q / q.sum()
     else:
         p, q = (rng.dirichlet(np.full(size, 0.4)) for _ in range(2))
-    low, high = RULES[rule].parameter.low, RULES[rule].parameter.high
-    line = sweep(p, q, rule, correction, np.linspace(low, high, 21))
+    number = RULES[rule].parameter
+    assert number is not None
+    line = sweep(p, q, rule, correction, np.linspace(number.low, number.high, 21))
     for value, acceptance, tv in zip(line.values, line.acceptance, line.tv, strict=True):
         law = output_law(p, q, Rule(rule, float(value), correction))
         assert acceptance == pytest.approx(law.acceptance, abs=1e-12)

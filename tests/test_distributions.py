@@ -1,6 +1,7 @@
 """Logits to distributions, draws, distances: properties, transformers as a second opinion, and faults others made."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,7 +154,7 @@ def test_many_draws_are_draws_one_by_one(counts, seed):
 
 def test_uniforms_lie_above_0_and_reach_1_at_most():
     class Extreme:
-        """A generator that returns the ends of its range."""
+        """A generator that returns one end of its range."""
 
         def __init__(self, value):
             self.value = value
@@ -161,9 +162,10 @@ def test_uniforms_lie_above_0_and_reach_1_at_most():
         def random(self, n=None):
             return self.value if n is None else np.full(n, self.value)
 
-    for lowest, highest in ((Extreme(0.0), Extreme(1 - 2**-53)),):
-        assert uniform(lowest) == 1.0 and uniforms(lowest, 2).tolist() == [1.0, 1.0]
-        assert uniform(highest) > 0 and uniforms(highest, 2).min() > 0
+    lowest: Any = Extreme(0.0)
+    highest: Any = Extreme(1 - 2**-53)
+    assert uniform(lowest) == 1.0 and uniforms(lowest, 2).tolist() == [1.0, 1.0]
+    assert uniform(highest) > 0 and uniforms(highest, 2).min() > 0
     assert uniforms(np.random.default_rng(0), 3).dtype == np.float64
 
 

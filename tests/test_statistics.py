@@ -155,7 +155,7 @@ def test_the_power_against_impossible_tokens():
 def test_how_many_trials_a_bias_asks_for():
     other = np.array([0.0, 0.675, 0.325])
     n = trials_needed(LAW, other)
-    assert power(LAW, other, n) >= 0.95 > power(LAW, other, n // 2)
+    assert n is not None and power(LAW, other, n) >= 0.95 > power(LAW, other, n // 2)
     assert trials_needed(LAW, LAW) is None
 
 

@@ -96,7 +96,7 @@ def test_alpha_is_one_minus_tv(pairs):
         (lambda: expected_tokens(1.1, 2), "alpha"),
         (lambda: expected_tokens(float("nan"), 2), "alpha"),
         (lambda: expected_tokens(0.5, -1), "tau"),
-        (lambda: expected_tokens(0.5, 1.5), "tau"),
+        (lambda: expected_tokens(0.5, 1.5), "tau"),  # type: ignore[arg-type]
         (lambda: speed_up(0.5, 2, -0.1), "cost"),
         (lambda: extra_operations(0.5, 2, float("nan")), "cost"),
     ],
