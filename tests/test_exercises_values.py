@@ -132,8 +132,10 @@ def test_rounding_stays_within_half_a_place(value: Fraction, places: int) -> Non
     assert abs(Fraction(decimal(value, places)) - value) <= Fraction(1, 2 * 10**places)
 
 
-def test_rounded_numbers_say_so() -> None:
-    assert about(Fraction(1, 3), 3) == "≈ 0.333"
+def test_numbers_that_go_on_say_so() -> None:
+    assert about(Fraction(1, 3), 3) == "0.333…"
+    assert about(Fraction(-2, 3), 3) == "-0.666…"
+    assert about(Fraction(25, 3), 3) == "8.333…"
     assert about(Fraction(1, 8), 3) == "0.125"
     assert decimal(Fraction(-1, 10**9), 4) == "0"
     assert places_of(Fraction(1, 3)) is None

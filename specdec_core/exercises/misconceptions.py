@@ -26,7 +26,7 @@ def _entries() -> tuple[tuple[str, str, str], ...]:
         (
             "inverted_ratio",
             _("Inverted ratio"),
-            _("This is q/p. The ratio is p/q: the target's probability divided by the draft's."),
+            _("This comes from q/p. The ratio is p/q: the target's probability divided by the draft's."),
         ),
         (
             "difference_not_ratio",
@@ -132,6 +132,11 @@ def _entries() -> tuple[tuple[str, str, str], ...]:
             "counted_the_bonus",
             _("Counted the bonus token"),
             _("The bonus token is emitted, but it is no candidate: n_a counts accepted candidates only."),
+        ),
+        (
+            "bonus_after_rejection",
+            _("Bonus token after a rejection"),
+            _("A bonus token follows only when all candidates are accepted. After a rejection the target corrects."),
         ),
         (
             "forgot_the_next_token",

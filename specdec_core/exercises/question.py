@@ -197,7 +197,7 @@ def answer_text(step: Step, answer: Answer) -> str:
         return _range_text(step) if step.takes_range and answer == step.answer else decimal(answer, 4)
     if isinstance(answer, str):
         return step.option(answer).text
-    return ", ".join(step.option(id_).text for id_ in answer)
+    return "; ".join(step.option(id_).text for id_ in answer)
 
 
 def _range_text(step: Step) -> str:

@@ -99,9 +99,17 @@ def decimal(value: Fraction | int, places: int = 4) -> str:
 
 
 def about(value: Fraction | int, places: int = 4) -> str:
-    """As ``decimal``, with "≈ " in front where it was rounded."""
-    known = places_of(Fraction(value))
-    return decimal(value, places) if known is not None and known <= places else "≈ " + decimal(value, places)
+    """``value`` as a decimal: exact where it fits into ``places``, else its first digits and an ellipsis, not rounded.
+
+    So "p/q = 0.3333…" is a true sentence.
+    """
+    value = Fraction(value)
+    known = places_of(value)
+    if known is not None and known <= places:
+        return decimal(value, places)
+    cut = abs(value) * 10**places
+    digits = str(cut.numerator // cut.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}…"
 
 
 def exact_text(value: Fraction) -> str:

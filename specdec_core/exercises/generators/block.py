@@ -123,7 +123,7 @@ def block_draft(draws: Draws, context: Sequence[str], rows: Sequence[Row], lenie
     ask["next"] = choice(
         source,
         source_options(),
-        ("residual_for_bonus", "residual") if source == "bonus" else ("emitted_all_candidates", "bonus"),
+        ("residual_for_bonus", "residual") if source == "bonus" else ("bonus_after_rejection", "bonus"),
         follow=use("source_of_next", "n_a", tau=tau),
     )
     if first:

@@ -71,7 +71,7 @@ def outcomes(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     draft.asked["next"] = choice(
         "residual" if n < tau else "bonus",
         source_options(),
-        ("residual_for_bonus", "residual") if n == tau else ("emitted_all_candidates", "bonus"),
+        ("residual_for_bonus", "residual") if n == tau else ("bonus_after_rejection", "bonus"),
         follow=use("source_of_next", "n_a", tau=tau),
     )
     draft.asked["definition"] = _definition()
@@ -174,7 +174,7 @@ def backwards(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     draft.asked["next"] = choice(
         "residual" if first else "bonus",
         source_options(),
-        ("residual_for_bonus", "residual") if not first else ("emitted_all_candidates", "bonus"),
+        ("residual_for_bonus", "residual") if not first else ("bonus_after_rejection", "bonus"),
         follow=use("source_of_next", "n_a", tau=tau),
     )
     return draft

@@ -71,7 +71,7 @@ def unequal(draws: Draws, settings: Mapping[str, Any], pools: Pools) -> Draft:
     """Every position has its own chance; asked is that all pass and that exactly k do. settings: ``tau``."""
     tau = draws.between(*settings.get("tau", [3, 4]))
     chances = [Fraction(draws.between(2, 9), 10) for _i in range(tau)]
-    k = draws.between(1, tau - 1)
+    k = draws.between(2, tau - 1)
     every, start = _product(chances), _product(chances[:k])
     rows = tuple((str(t), decimal(chance)) for t, chance in enumerate(chances, start=1))
     draft = Draft(
