@@ -35,10 +35,10 @@ from specdec_core.exercises import (
     right_answers,
     variant,
 )
-from specdec_core.exercises.families import FOLDER, read_family, sentences
+from specdec_core.exercises.family_files import FOLDER, read_family, sentences
 from specdec_core.exercises.follow import FOLLOWS
 from specdec_core.exercises.grading import as_given
-from specdec_core.exercises.misconceptions import IDS
+from specdec_core.exercises.mistakes import IDS
 from specdec_core.exercises.question import apart, matches
 from specdec_core.exercises.values import exact_text, parse_number
 

@@ -6,7 +6,7 @@ Does not know: the screen, databases, who answers.
 """
 
 from specdec_core.exercises.bank import Entry, all_topics, entries, variant
-from specdec_core.exercises.families import InvalidFamily, families
+from specdec_core.exercises.family_files import InvalidFamily, families
 from specdec_core.exercises.formats import FORMATS, Format
 from specdec_core.exercises.formats.own import (
     QuestionSet,
@@ -17,7 +17,7 @@ from specdec_core.exercises.formats.own import (
 )
 from specdec_core.exercises.formats.reader import InvalidQuestions
 from specdec_core.exercises.grading import Result, Status, StepResult, grade, right_answers
-from specdec_core.exercises.misconceptions import Misconception, misconception, misconceptions
+from specdec_core.exercises.mistakes import Misconception, misconception, misconceptions
 from specdec_core.exercises.question import (
     Answer,
     Kind,

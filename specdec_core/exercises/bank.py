@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from specdec_core.exercises.draws import MAX_SEED, Draws
-from specdec_core.exercises.families import PLACE, FamilySpec, InvalidFamily, LevelSpec, StepSpec, families, pools
+from specdec_core.exercises.family_files import PLACE, FamilySpec, InvalidFamily, LevelSpec, StepSpec, families, pools
 from specdec_core.exercises.generators import GENERATORS
 from specdec_core.exercises.generators.base import Asked, Draft, Redraw
-from specdec_core.exercises.misconceptions import Misconception, misconceptions
+from specdec_core.exercises.mistakes import Misconception, misconceptions
 from specdec_core.exercises.question import (
     Answer,
     Kind,

@@ -6,7 +6,7 @@ Every character of a text is escaped that some Markdown dialect acts on, math, e
 import re
 from collections.abc import Sequence
 
-from specdec_core.exercises.formats.markup import step_prompt, xml_safe
+from specdec_core.exercises.formats.markup import points_text, step_prompt, xml_safe
 from specdec_core.exercises.question import Kind, Part, Question, Step, Text, answer_text
 from specdec_core.words import _
 
@@ -30,7 +30,7 @@ def to_markdown(questions: Sequence[Question], title: str = "", answers: bool = 
 
 
 def _question(number: int, question: Question, answers: bool) -> list[str]:
-    heading = _("{n}. {title} ({points} points)").format(n=number, title=question.title, points=question.max_points)
+    heading = _("{n}. {title} {points}").format(n=number, title=question.title, points=points_text(question.max_points))
     out = [f"## {escape(heading)}", *_parts(question.stem)]
     for step in question.steps:
         out.append(f"**{escape(step_prompt(question, step))}**")

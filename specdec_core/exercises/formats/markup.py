@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from specdec_core.exercises.question import Kind, Part, Question, Step, Table, Text
-from specdec_core.words import _
+from specdec_core.words import _, ngettext
 
 # What XML 1.0 cannot carry at all. Token texts have been made visible before; this is for all else.
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -55,6 +55,11 @@ def step_prompt(question: Question, step: Step) -> str:
     else:
         text = _("Step {n} of {all}: {prompt}").format(n=number, all=len(question.steps), prompt=step.prompt)
     return f"{text} ({step.tolerance_text})" if step.tolerance_text else text
+
+
+def points_text(points: int) -> str:
+    """What a step or question is worth, in brackets."""
+    return ngettext("({points} point)", "({points} points)", points).format(points=points)
 
 
 def step_question_html(question: Question, step: Step) -> str:

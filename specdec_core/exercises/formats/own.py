@@ -19,7 +19,7 @@ from specdec_core.exercises.formats.reader import (
     checked_block,
     checked_distributions,
 )
-from specdec_core.exercises.misconceptions import IDS
+from specdec_core.exercises.mistakes import IDS
 from specdec_core.exercises.question import (
     NUMERIC,
     SETS,

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from specdec_core.exercises.formats.markup import escaped, parts_html, step_prompt
+from specdec_core.exercises.formats.markup import escaped, parts_html, points_text, step_prompt
 from specdec_core.exercises.question import Kind, Question, Step, answer_text
 from specdec_core.words import _
 
 _STYLE = """
 :root { color-scheme: light; }
-body { font: 11pt/1.45 Georgia, 'Noto Serif', 'Noto Serif CJK SC', serif; color: #111; background: #fff;
+body { font: 11pt/1.45 Georgia, 'Noto Serif', 'DejaVu Serif', 'Liberation Serif', 'Noto Serif CJK SC', serif;
+  color: #111; background: #fff;
   max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .4rem; }
 .name { display: flex; gap: 2rem; margin: 1rem 0; }
@@ -52,7 +53,7 @@ def _question(number: int, question: Question, answers: bool) -> str:
 
 
 def _step(question: Question, step: Step, answers: bool) -> str:
-    points = escaped(_("({points} points)").format(points=step.points)) if step.points else ""
+    points = escaped(points_text(step.points)) if step.points else ""
     prompt = f'<p class="prompt">{escaped(step_prompt(question, step))} <span class="points">{points}</span></p>'
     options = "".join(f"<li>{escaped(option.text)}</li>" for option in step.options)
     listed = f'<ul class="options">{options}</ul>' if options else ""

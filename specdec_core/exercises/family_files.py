@@ -17,7 +17,7 @@ from typing import Any
 
 from specdec_core.exercises.generators import GENERATORS
 from specdec_core.exercises.generators.base import Pools
-from specdec_core.exercises.misconceptions import IDS
+from specdec_core.exercises.mistakes import IDS
 from specdec_core.exercises.question import Thinking
 
 FOLDER = Path(__file__).parents[2] / "assets" / "questions"
