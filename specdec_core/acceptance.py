@@ -70,6 +70,10 @@ _MEDUSA = (
     "Medusa's typical acceptance (Cai et al. 2024) compares p with a threshold that follows the target's entropy,"
     " without drawing r"
 )
+_ENSEMBLE = (
+    "transformers' assistant_ensemble_weight, called static ensemble verification there (after arXiv 2604.07622),"
+    " accepts with exactly this probability"
+)
 
 RULES: dict[str, RuleSpec] = {
     spec.name: spec
@@ -101,6 +105,16 @@ RULES: dict[str, RuleSpec] = {
             probability=lambda ratio, lenience: np.minimum(1.0, ratio / lenience),
             parameter=Parameter("lenience", "l", 0.5, 0.05, 1.0),
             sources=("Leviathan et al. 2023, appendix A.5", _SGLANG),
+        ),
+        RuleSpec(
+            name="ensemble",
+            title="Ensemble",
+            says="Accepts with probability min(1, 1 - w + w p/q): tokens follow (1 - w) q + w p. Biased below w = 1.",
+            level=lambda r, w: (r - (1 - w)) / w,
+            probability=lambda ratio, w: np.minimum(1.0, 1.0 - w + w * ratio),
+            keeps_impossible=True,
+            parameter=Parameter("weight", "w", 0.5, 0.05, 1.0),
+            sources=(_ENSEMBLE,),
         ),
         RuleSpec(
             name="always",
@@ -191,9 +205,9 @@ class Rule:
     @property
     def exact(self) -> bool:
         """Whether an emitted token follows p exactly."""
-        at_one = self.name == "lenient" and self.parameter == 1
+        at_one = self.name in ("lenient", "ensemble") and self.parameter == 1
         plain_decoding = self.name == "never" and self.correction == "target"
-        return plain_decoding or (self.spec.exact or at_one) and self.correction == "residual"
+        return plain_decoding or ((self.spec.exact or at_one) and self.correction == "residual")
 
     @property
     def threshold(self) -> float:
@@ -208,12 +222,11 @@ class Rule:
         """
         if np.any(np.asarray(q) <= 0):
             raise ValueError("q of a candidate must be above 0: a token with q = 0 cannot have been drafted.")
-        if self.spec.keeps_impossible:
-            return (p >= 0) & (q > 0)
         number: Any = self.parameter
         if isinstance(p, Fraction) and number is not None:
             number = Fraction(repr(number))
-        return (p > 0) & ~_above(self.spec.level(r, number), p / q)
+        stays = ~_above(self.spec.level(r, number), p / q)
+        return stays if self.spec.keeps_impossible else (p > 0) & stays
 
     def accept_probability(self, p: Array, q: Array) -> Array:
         """P(accepted | drafted) for every token, over r ~ U(0,1); 0 where q = 0, as nothing is drafted there."""

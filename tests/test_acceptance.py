@@ -25,6 +25,7 @@ NUMBERS: dict[str, list[float | None]] = {
     "random": [None],
     "fixed": [0.0, 0.25, 0.5, 0.9, 1.0],
     "lenient": [0.05, 0.5, 1.0],
+    "ensemble": [0.05, 0.5, 1.0],
     "always": [None],
     "never": [None],
 }
@@ -74,10 +75,12 @@ def enumerate_law(p, q, rule):
     for x, (a, b) in enumerate(zip(ps, qs, strict=True)):
         if b == 0:
             continue  # never drafted
+        w = Fraction(rule.parameter or 1)
         stays = {
             "random": min(Fraction(1), a / b),
             "fixed": Fraction(int(a > 0 and p[x] / q[x] >= (rule.parameter or 0))),
-            "lenient": min(Fraction(1), a / (b * Fraction(rule.parameter or 1))),
+            "lenient": min(Fraction(1), a / (b * w)),
+            "ensemble": min(Fraction(1), 1 - w + w * a / b),
             "always": Fraction(1),
             "never": Fraction(0),
         }[rule.name]
@@ -127,6 +130,12 @@ def test_rules_that_call_themselves_exact_are(pair):
     for rule in ALL_RULES:
         if rule.exact:
             assert output_law(p, q, rule).tv < 1e-12, rule
+
+
+@given(pairs, st.floats(0.05, 1))
+def test_the_ensemble_follows_the_mixture(pair, w):
+    p, q = pair
+    assert np.abs(output_law(p, q, Rule("ensemble", w)).output - ((1 - w) * q + w * p)).max() < 1e-12
 
 
 def test_rules_that_do_not_call_themselves_exact_are_not():

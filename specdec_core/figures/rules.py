@@ -13,7 +13,14 @@ from specdec_core.figures.palette import Theme, colours
 #: Below this a total variation is the rounding of a sum over the vocabulary.
 ZERO = 5e-13
 
-_COLOURS = {"random": "accepted", "fixed": "rejected", "lenient": "residual", "always": "q", "never": "not_reached"}
+_COLOURS = {
+    "random": "accepted",
+    "fixed": "rejected",
+    "lenient": "residual",
+    "ensemble": "corrected",
+    "always": "q",
+    "never": "not_reached",
+}
 _PATTERNS = ("", "/", "x", ".", "-", "\\", "|", "+")
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "cross", "hexagon")
@@ -34,7 +41,7 @@ def styles(rules: Sequence[Rule], theme: Theme) -> tuple[Style, ...]:
     c = colours(theme)
     return tuple(
         Style(
-            c[_COLOURS.get(rule.name, "corrected")],
+            c[_COLOURS.get(rule.name, "kept")],
             _PATTERNS[i % len(_PATTERNS)],
             _DASHES[i % len(_DASHES)],
             _SYMBOLS[i % len(_SYMBOLS)],

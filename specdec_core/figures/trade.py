@@ -108,7 +108,11 @@ def _number_name(line: Sweep) -> str:
     parameter = RULES[line.rule].parameter
     if parameter is None:
         return ""
-    name = {"threshold": _("threshold {symbol}"), "lenience": _("lenience {symbol}")}.get(parameter.name, "{symbol}")
+    name = {
+        "threshold": _("threshold {symbol}"),
+        "lenience": _("lenience {symbol}"),
+        "weight": _("weight {symbol}"),
+    }.get(parameter.name, "{symbol}")
     return name.format(symbol=parameter.symbol)
 
 
