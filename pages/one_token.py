@@ -4,6 +4,6 @@ from specdec_core.ui.shell import begin_page
 
 begin_page("one_token")
 
-from specdec_core.ui.lesson_one_token import lesson  # noqa: E402
+from specdec_core.ui.lesson_one_token import lesson
 
 lesson()

@@ -125,7 +125,9 @@ def unpack(text: str) -> Table:
         if not 1 <= len(lines) <= MAX_ROWS or len(context) > 4096:
             raise ValueError("size")
         cells = [cell for line in lines for cell in line]
-        if any(len(line) != 4 for line in lines) or not all(isinstance(c, str) for c in [*cells, *context]):
+        if any(not isinstance(line, list) or len(line) != 4 for line in lines) or not all(
+            isinstance(c, str) for c in [*cells, *context]
+        ):
             raise ValueError("shape")
         return Table(tuple(TypedRow(*line) for line in lines), tuple(context))
     except (ValueError, TypeError, RecursionError, zlib.error):

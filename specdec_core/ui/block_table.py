@@ -71,10 +71,10 @@ def edit(example: Example, n: Notation) -> Table:
             hide_index=True,
             height="content" if len(st.session_state[BASE].rows) <= 8 else 330,
             column_config={
-                "token": st.column_config.TextColumn(_("token"), width=130),
-                "q": st.column_config.TextColumn(_("draft {q}").format(q=n.q), width=95),
-                "p": st.column_config.TextColumn(_("target {p}").format(p=n.p), width=95),
-                "r": st.column_config.TextColumn(_("draw {r}").format(r=n.r), width=95),
+                "token": st.column_config.TextColumn(_("token"), width=96),
+                "q": st.column_config.TextColumn(_("{q}, draft").format(q=n.q), width=76),
+                "p": st.column_config.TextColumn(_("{p}, target").format(p=n.p), width=76),
+                "r": st.column_config.TextColumn(_("{r}, draw").format(r=n.r), width=76),
             },
             alt=_("The candidates: one line each, with token, draft probability, target probability and draw."),
         )

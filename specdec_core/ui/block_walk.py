@@ -19,7 +19,7 @@ from specdec_core.ui.literal import literal
 from specdec_core.ui.strip import token_strip
 from specdec_core.words import Notation, _, ngettext
 
-ANSWERS, FOR, COUNT = "walk_answers", "walk_block", "walk_n_a"
+ANSWERS, FOR, COUNT, FINISHED = "walk_answers", "walk_block", "walk_n_a", "walk_finished"
 
 
 def walk(verified: Sequence[Token], block: Block, rule: Rule, n: Notation) -> None:
@@ -59,6 +59,7 @@ def _again() -> None:
 
 def _count(n_a: int) -> None:
     st.session_state[COUNT] = n_a
+    st.session_state[FINISHED] = True
 
 
 def _body(verified: Sequence[Token], block: Block, rule: Rule, n: Notation) -> None:
@@ -82,6 +83,9 @@ def _body(verified: Sequence[Token], block: Block, rule: Rule, n: Notation) -> N
         _ask_count(block, n)
     else:
         _result(told, block, n)
+        # Only a run of the whole page can tick off a task; at the end of this one no widget is missed.
+        if st.session_state.pop(FINISHED, False):
+            st.rerun()
 
 
 def _feedback(last: core.Prediction, block: Block, rule: Rule, n: Notation) -> None:

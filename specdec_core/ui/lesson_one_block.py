@@ -62,6 +62,8 @@ def lesson() -> None:
     with choices:
         real = _is_real()
         example = None if real else block_table.choose_example()
+        titles = {"steps": _("Step through it"), "predict": _("Predict first")}
+        mode = choice(_("How"), titles, "mode")
     # On a projector the picture comes first; at a desk the table does, because it is what hands work on.
     first, second = st.container(), st.container()
     table_place, picture_place = (second, first) if present() else (first, second)
@@ -71,7 +73,7 @@ def lesson() -> None:
         if shown is None:
             st.info(_("The picture comes back when every line can be judged."))
         else:
-            _picture(shown, n)
+            _picture(shown, mode, n)
     if shown is not None:
         _downloads(shown)
     _explanation(n)
@@ -117,12 +119,10 @@ def _recorded() -> Shown | None:
 # --- The picture ----------------------------------------------------------------------------------------------------
 
 
-def _picture(shown: Shown, n: Notation) -> None:
+def _picture(shown: Shown, mode: str, n: Notation) -> None:
     if shown.block.tau > core.MAX_CARDS:
         _long(shown, n)
         return
-    titles = {"steps": _("Step through it"), "predict": _("Predict first")}
-    mode = choice(_("Mode"), titles, "mode", label_visibility="collapsed")
     if mode == "predict":
         block_walk.walk(shown.verified, shown.block, shown.rule, n)
         return
