@@ -4,6 +4,8 @@ from specdec_core.ui.shell import begin_page
 
 begin_page("what_the_draft_sees")
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from specdec_core.figures.context import triangle
@@ -28,27 +30,30 @@ check_link(ctx_t=whole(1, MAX_CANDIDATES))
 
 def ask_first() -> bool:
     """The worked example as a question. Returns whether it is answered right."""
-    with st.container(border=True):
+    with st.expander(_("First a guess"), expanded=True, key="ctx_ask", bind="query-params"):
         st.markdown(
             literal(
                 _(
-                    "First a guess. Input “{x}”, verified “The cat sat”, drafted so far “on”, “the”."
+                    "Input “{x}”, verified “The cat sat”, drafted so far “on”, “the”."
                     " What is the distribution of candidate 3 conditioned on? Choose all that count."
                 ).format(x=draft_context.asked().x[0])
             )
         )
-        choices = draft_context.choices()
-        labels = {name: literal(text) for name, text in choices.items()}
+        labels = {name: literal(text) for name, text in draft_context.choices().items()}
         chosen = several(_("Candidate 3 sees"), labels, "ctx_sees")
-        right = draft_context.right_choice(chosen)
         if st.toggle(_("Check my choice"), key="ctx_check", bind="query-params"):
-            text = literal(draft_context.feedback(chosen))
-            if right:
-                st.success(text, icon=":material/check_circle:")
-            else:
-                st.info(text, icon=":material/help:")
-            return right
+            return _say(chosen)
     return False
+
+
+def _say(chosen: Sequence[str]) -> bool:
+    right = draft_context.right_choice(chosen)
+    text = literal(draft_context.feedback(chosen))
+    if right:
+        st.success(text, icon=":material/check_circle:")
+    else:
+        st.info(text, icon=":material/help:")
+    return right
 
 
 def pick() -> None:

@@ -52,9 +52,9 @@ def show_fates(x: Comparison) -> None:
         N.q: [probability(row.q) for row in x.rows],
         N.p: [probability(row.p) for row in x.rows],
         f"{N.p}/{N.q}": [lesson.ratio_words(row) for row in x.rows],
-        _("random threshold"): [lesson.random_words(row) for row in x.rows],
-        _("c = {c}").format(c=f"{x.c:g}"): [lesson.fixed_words(row) for row in x.rows],
-        _("comes out under c"): [probability(row.fixed) for row in x.rows],
+        _("under {r}").format(r=N.r): [lesson.random_words(row) for row in x.rows],
+        _("under c = {c}").format(c=f"{x.c:g}"): [lesson.fixed_words(row) for row in x.rows],
+        _("c lets out"): [probability(row.fixed) for row in x.rows],
     }
     st.table(table, hide_index=True, alt=_("Per token: what both thresholds do to it, and how often it comes out"))
     st.download_button(

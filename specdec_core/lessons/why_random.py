@@ -171,7 +171,7 @@ def random_words(row: TokenRow) -> str:
         return _("always kept")
     if row.often == 0:
         return _("never kept")
-    return _("kept with probability {often}").format(often=probability(row.often))
+    return _("stays with {often}").format(often=probability(row.often))
 
 
 def fixed_words(row: TokenRow) -> str:
