@@ -59,9 +59,10 @@ def choose_device(device: str | None = None) -> str:
 def choose_dtype(device: str, dtype: str | None = None) -> "torch.dtype":
     """The number format of weights on ``device``: ``dtype``, else ``$SPECDEC_DTYPE``, else by device.
 
-    CUDA: bfloat16. CPU: bfloat16 where the processor has AVX-512 (half the bytes to read per pass; without it torch
-    emulates the format, and slowly), else float32. MPS: float32, because bfloat16 needs a recent system there, float16
-    overflows in some models, and the models here are small. Raises ModelUnavailable for an unknown name.
+    CUDA: bfloat16. CPU: float32. Half the bytes to read would save half of the time only where the processor computes
+    in bfloat16 itself; where it does not, torch's kernels for a handful of tokens take longer in bfloat16 (see
+    benchmarks/README.md). MPS: float32, because bfloat16 needs a recent system there, float16 overflows in some models,
+    and the models here are small. Raises ModelUnavailable for an unknown name.
     """
     import torch
 
@@ -71,10 +72,19 @@ def choose_dtype(device: str, dtype: str | None = None) -> "torch.dtype":
         if asked not in known:
             raise ModelUnavailable(f"dtype must be one of {', '.join(known)}, not {asked[:40]!r}.")
         return known[asked]
-    if device.startswith("cuda"):
+    if device.startswith("cuda") or (device == "cpu" and _computes_bfloat16()):
         return torch.bfloat16
-    fast = device == "cpu" and "AVX512" in torch.backends.cpu.get_cpu_capability().upper()
-    return torch.bfloat16 if fast else torch.float32
+    return torch.float32
+
+
+def _computes_bfloat16() -> bool:
+    """Whether the processor has matrix instructions for bfloat16 (AMX)."""
+    import torch
+
+    try:
+        return bool(torch.cpu._is_amx_tile_supported())
+    except AttributeError:
+        return False
 
 
 def free_memory(device: str) -> int | None:

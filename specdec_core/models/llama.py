@@ -1,24 +1,22 @@
 """A lean forward pass for small Llama models: what decoding needs of one, and nothing else.
 
 One text at a time, caches of keys and values that are written in place, matrices that belong together multiplied
-together, and only the wanted rows taken through the output matrix. On the CPU a product is done by whichever kernel
-is quickest for its number of rows (benchmarks/README.md holds the measurements). Attention, norms and the residual
-stream are float32 whatever the format of the weights.
+together, and only the wanted rows taken through the output matrix. Attention, norms and the residual stream are float32
+whatever the format of the weights; benchmarks/README.md says which kernels were tried and what they took.
 
 Does not know: where files come from, tokenizers, sampling, transformers. Importing it does not load torch.
 """
 
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specdec_core.models.protocol import ModelInfo, ModelUnavailable
+from specdec_core.models.protocol import ModelInfo
 
 if TYPE_CHECKING:
     import torch
@@ -73,64 +71,52 @@ class Shape:
 
 
 def product(weight: "Tensor", dtype: "torch.dtype", device: str) -> "Product":
-    """The product with ``weight``, rounded to ``dtype``."""
+    """The product with ``weight``, rounded to ``dtype``.
+
+    On the CPU in float32, a matrix that is stored as float16 stays float16 in memory and is widened on its way through
+    the processor: the same numbers times the same numbers in float32, and half the bytes to fetch. That kernel takes
+    hardly longer for five rows than for one, and gives each row the same bits however many there are.
+    """
     import torch
     import torch.nn.functional as F
 
+    if device == "cpu" and dtype == torch.float32 and weight.dtype == torch.float16 and _widens():
+        run, packed = torch.ops.quantized.linear_dynamic_fp16.default, _pack_half(weight)
+        return lambda x: run(x, packed)
     kept = weight.to(device=device, dtype=dtype)
-    if device == "cpu" and dtype in (torch.float32, torch.bfloat16):
-        return _CpuProduct(kept)
     if dtype == torch.float32:
         return lambda x: F.linear(x, kept)
     return lambda x: F.linear(x.to(dtype), kept).float()
 
 
-class _CpuProduct:
-    """One row by a matrix-vector kernel on the weights as they are; more rows by oneDNN on a packed float32 copy.
-
-    Both compute with the same (rounded) weights. torch's own kernels for two to sixteen rows take up to three times as
-    long as the packed one, whose time hardly grows with the rows. The copy is made when first needed.
-    """
-
-    def __init__(self, weight: "Tensor") -> None:
-        self._weight = weight
-        self._packed: Tensor | None = None
-
-    def __call__(self, x: "Tensor") -> "Tensor":
-        import torch
-        import torch.nn.functional as F
-
-        if x.shape[0] == 1:
-            return F.linear(x.to(self._weight.dtype), self._weight).float()
-        if self._packed is None:
-            self._packed = _packed(self._weight)
-        if self._packed.is_mkldnn:
-            return torch.ops.mkldnn._linear_pointwise(x, self._packed, None, "none", [], "")
-        return F.linear(x, self._packed)
-
-
-def _packed(weight: "Tensor") -> "Tensor":
-    """A float32 copy in oneDNN's own layout, or as it is where this build of torch cannot make one."""
+def _pack_half(weight: "Tensor") -> Any:
     import torch
 
-    full = weight.float()
+    return torch.ops.quantized.linear_prepack_fp16(weight.float(), None)
+
+
+@cache
+def _widens() -> bool:
+    """Whether this build of torch, on this processor, has the float16 kernel (FBGEMM: x86 with AVX2)."""
+    import torch
+
     try:
-        return torch.ops.mkldnn._reorder_linear_weight(full, 4)
+        weight = torch.arange(16.0).view(2, 8)
+        found = torch.ops.quantized.linear_dynamic_fp16(torch.ones(1, 8), _pack_half(weight))
+        return bool(torch.equal(found, weight.sum(dim=1)[None]))
     except (AttributeError, RuntimeError):
-        return full
+        return False
 
 
-def int8_product(steps: "Tensor", scale: "Tensor", dtype: "torch.dtype", device: str) -> "Product":
-    """The product with a matrix stored as int8 ``steps`` (out, in) times ``scale`` (out,).
+def int8_product(steps: "Tensor", scale: "Tensor") -> "Product":
+    """The product, on the CPU, with a matrix stored as int8 ``steps`` (out, in) times ``scale`` (out,).
 
-    On the CPU the weights stay int8, which is what makes a small draft quick; elsewhere they are expanded to ``dtype``.
+    x is rounded to bfloat16 first: good enough for a draft, and a quarter of the bytes of float32.
     """
     import torch
 
-    if device != "cpu" or dtype == torch.float32:
-        return product(steps.float() * scale.float()[:, None], dtype, device)
-    scales = scale.bfloat16()
-    return lambda x: torch.ops.aten._weight_int8pack_mm(x.bfloat16(), steps, scales).float()
+    run, scales = torch.ops.aten._weight_int8pack_mm.default, scale.bfloat16()
+    return lambda x: run(x.bfloat16(), steps, scales).float()
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -171,7 +157,10 @@ class LlamaModel:
         self.output_ids = output_ids
         self.device = embedding.device
         self.embedding, self._layers, self._norm, self._head = embedding, tuple(layers), norm, head
-        self._turns = _turns(shape).to(self.device)
+        self._on_cpu = self.device.type == "cpu"
+        self._complex = self.device.type != "mps"  # Apple's backend knows complex numbers only in part
+        self._turns = _turns(shape).to(self.device if self._complex else "cpu")
+        self._zero = norm.new_zeros(1, 1)
         self._info = ModelInfo(name, str(self.device), dtype, parameters, shape.layers)
 
     @property
@@ -197,48 +186,90 @@ class LlamaModel:
             ids = torch.tensor(list(tokens), dtype=torch.long).to(self.device)
             for piece in _pieces(ids, max(CHUNK, last)):
                 x = self._hidden(self.embedding[piece].float(), cache)
-            x = torch.rms_norm(x[-last:], (self.shape.width,), self._norm, self.shape.epsilon)
-            return self._head(x).cpu().numpy()
+            return self._head(self._scale(x[-last:], self._norm)).cpu().numpy()
 
     def _hidden(self, x: "Tensor", cache: "Cache") -> "Tensor":
         """The residual stream, (M, width), after all layers; the cache holds M tokens more afterwards."""
-        import torch
         import torch.nn.functional as F
 
-        s, rows = self.shape, x.shape[0]
-        cache.reserve(rows)
-        turns = self._turns[cache.length : cache.length + rows, None]
-        mask = _causal(rows, x.device) if rows > 1 else None
+        frame = self._frame(cache, x.shape[0])
         for n, layer in enumerate(self._layers):
-            qkv = layer.qkv(torch.rms_norm(x, (s.width,), layer.norm, s.epsilon))
-            x = x + layer.out(self._attend(qkv, cache.layer(n, rows), turns, mask))
-            gate, up = layer.gate_up(torch.rms_norm(x, (s.width,), layer.mlp_norm, s.epsilon)).split(s.inner, dim=1)
-            x = x + layer.down(F.silu(gate) * up)
-        cache.length += rows
+            x = x + layer.out(self._attend(layer.qkv(self._scale(x, layer.norm)), n, frame))
+            gate_up = layer.gate_up(self._scale(x, layer.mlp_norm))
+            inner = F.silu(gate_up[:, : self.shape.inner]) * gate_up[:, self.shape.inner :]
+            x = x + layer.down(inner)
+        cache.length += x.shape[0]
         return x
 
-    def _attend(self, qkv: "Tensor", cached: "Tensor", turns: "Tensor", mask: "Tensor | None") -> "Tensor":
-        """Attention of M new tokens over the L cached ones, themselves included.
+    def _scale(self, x: "Tensor", weight: "Tensor") -> "Tensor":
+        """Each row over its root mean square, times ``weight`` (Zhang and Sennrich 2019)."""
+        import torch
 
-        qkv: (M, (heads + 2 kv_heads) head_size), overwritten. cached: (2 kv_heads, L, head_size), keys first; its last
-        M places are written. Returns (M, width).
+        if x.shape[0] > 1 or not self._on_cpu:
+            return torch.rms_norm(x, (self.shape.width,), weight, self.shape.epsilon)
+        # A single row on the CPU, in two small steps instead of the ten that the library takes.
+        row = x.view(-1)
+        mean = torch.dot(row, row).item() / self.shape.width
+        return torch.addcmul(self._zero, x, weight, value=(mean + self.shape.epsilon) ** -0.5)
+
+    def _frame(self, cache: "Cache", rows: int) -> "Frame":
+        """What all layers need to know of where M new tokens stand."""
+        import torch
+
+        s, kv = self.shape, self.shape.kv_heads
+        store = cache.reserve(rows)
+        start, end = cache.length, cache.length + rows
+        turns = self._turns[start:end, None]
+        turns = torch.cat(
+            (
+                (turns * s.head_size**-0.5).expand(-1, s.heads, -1),
+                turns.expand(-1, kv, -1),
+                torch.ones_like(turns).expand(-1, kv, -1),
+            ),
+            dim=1,
+        )
+        return Frame(
+            turns=turns if self._complex else torch.view_as_real(turns).to(self.device),
+            places=store[:, :, start:end].unbind(0),
+            keys=store[:, :kv, :end].transpose(2, 3).unbind(0),
+            values=store[:, kv:, :end].unbind(0),
+            mask=_causal(rows, end, s.heads // kv, self.device) if rows > 1 else None,
+        )
+
+    def _attend(self, qkv: "Tensor", n: int, frame: "Frame") -> "Tensor":
+        """Attention of M new tokens over the L cached ones, themselves included, in layer ``n``.
+
+        qkv: (M, (heads + 2 kv_heads) head_size), overwritten. Returns (M, width).
         """
         import torch
 
         s, rows = self.shape, qkv.shape[0]
-        qkv = qkv.view(rows, s.heads + 2 * s.kv_heads, s.head_size)
-        _turn(qkv[:, : s.heads + s.kv_heads], turns)
-        cached[:, -rows:] = qkv[:, s.heads :].transpose(0, 1)
-        keys, values = cached[: s.kv_heads], cached[s.kv_heads :]
+        _turn(qkv.view(rows, s.heads + 2 * s.kv_heads, s.head_size // 2, 2), frame.turns)
+        heads = qkv.view(rows, s.heads + 2 * s.kv_heads, s.head_size).transpose(0, 1)
+        frame.places[n].copy_(heads[s.heads :])
         # The queries that share a key head stand below one another: one product per key head serves them all.
-        group = s.heads // s.kv_heads
-        q = qkv[:, : s.heads].view(rows, s.kv_heads, group, s.head_size).permute(1, 2, 0, 3)
-        q = q.reshape(s.kv_heads, group * rows, s.head_size)
-        scores = torch.bmm(q, keys.transpose(1, 2)).mul_(s.head_size**-0.5)
-        if mask is not None:
-            scores.view(s.kv_heads, group, rows, -1)[..., -rows:] += mask
-        mixed = torch.bmm(scores.softmax(dim=-1), values)
-        return mixed.view(s.kv_heads, group, rows, s.head_size).permute(2, 0, 1, 3).reshape(rows, -1)
+        q = heads[: s.heads].reshape(s.kv_heads, -1, s.head_size)
+        scores = torch.bmm(q, frame.keys[n]) if frame.mask is None else torch.baddbmm(frame.mask, q, frame.keys[n])
+        mixed = torch.bmm(scores.softmax(dim=-1), frame.values[n])
+        if rows == 1:
+            return mixed.view(1, -1)
+        return mixed.view(s.heads, rows, s.head_size).transpose(0, 1).reshape(rows, -1)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One pass, seen from all its layers: the M new tokens' places in the cache, and what they may look at.
+
+    turns: (M, heads + 2 kv_heads, head_size / 2), complex: the rotary turn of every query and key, with the queries'
+    1/sqrt(head_size) in it, and 1 for the values. Per layer: places (2 kv_heads, M, head_size), keys (kv_heads,
+    head_size, L), values (kv_heads, L, head_size). mask: (heads / kv_heads M, L), None for a single token.
+    """
+
+    turns: "Tensor"
+    places: "Sequence[Tensor]"
+    keys: "Sequence[Tensor]"
+    values: "Sequence[Tensor]"
+    mask: "Tensor | None"
 
 
 def _pieces(ids: "Tensor", size: int) -> "Sequence[Tensor]":
@@ -248,31 +279,30 @@ def _pieces(ids: "Tensor", size: int) -> "Sequence[Tensor]":
 
 
 def _turns(shape: Shape) -> "Tensor":
-    """The rotary turns as cosine and sine, (context, head_size / 2, 2), float32 (Su et al. 2021)."""
+    """The rotary turns e^(i angle), (context, head_size / 2), complex (Su et al. 2021)."""
     import torch
 
     steps = torch.arange(0, shape.head_size, 2, dtype=torch.float64) / shape.head_size
     angles = torch.outer(torch.arange(shape.context, dtype=torch.float64), shape.theta**-steps)
-    return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
+    return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
-def _turn(x: "Tensor", turns: "Tensor") -> None:
-    """Turn neighbouring pairs of x, (M, heads, head_size), in place: (a + ib) times (cos + i sin)."""
+def _turn(pairs: "Tensor", turns: "Tensor") -> None:
+    """Turn each pair (a, b) of the last axis in place: a + ib times the turn, which is complex or a pair itself."""
     import torch
 
-    pairs = x.unflatten(-1, (-1, 2))
-    if x.device.type != "mps":  # where torch has complex numbers, one product does it
-        torch.view_as_complex(pairs).mul_(torch.view_as_complex(turns))
+    if turns.is_complex():
+        torch.view_as_complex(pairs).mul_(turns)
         return
     a, b, cos, sin = pairs[..., 0].clone(), pairs[..., 1].clone(), turns[..., 0], turns[..., 1]
     pairs[..., 0], pairs[..., 1] = a * cos - b * sin, b * cos + a * sin
 
 
-def _causal(rows: int, device: "torch.device") -> "Tensor":
-    """(M, M): 0 where a new token may look at another, -inf where it lies ahead."""
+def _causal(rows: int, length: int, group: int, device: "torch.device") -> "Tensor":
+    """(group M, L): 0 where a new token may look, -inf where what it would see lies ahead of it."""
     import torch
 
-    return torch.full((rows, rows), -torch.inf, device=device).triu(1)
+    return torch.full((rows, length), -torch.inf, device=device).triu(length - rows + 1).repeat(group, 1)
 
 
 # --- cache and session -----------------------------------------------------------------------------------------------
@@ -286,24 +316,19 @@ class Cache:
         self._shape, self._device = shape, device
         self._store: Tensor | None = None
 
-    def reserve(self, rows: int) -> None:
-        """Room for ``rows`` more tokens."""
+    def reserve(self, rows: int) -> "Tensor":
+        """The store, with room for ``rows`` more tokens."""
         import torch
 
-        room = 0 if self._store is None else self._store.shape[2]
-        if self.length + rows <= room:
-            return
+        if self._store is not None and self.length + rows <= self._store.shape[2]:
+            return self._store
         room = min(-(-(self.length + rows) // CACHE_STEP) * CACHE_STEP, max(self._shape.context, self.length + rows))
         s = self._shape
         store = torch.empty((s.layers, 2 * s.kv_heads, room, s.head_size), device=self._device)
         if self._store is not None:
             store[:, :, : self.length] = self._store[:, :, : self.length]
         self._store = store
-
-    def layer(self, n: int, rows: int) -> "Tensor":
-        """Layer ``n``'s keys and values with the places of ``rows`` new tokens at the end."""
-        assert self._store is not None
-        return self._store[n, :, : self.length + rows]
+        return store
 
 
 class LlamaSession:
@@ -339,122 +364,3 @@ class LlamaSession:
         if not 0 <= length <= self.length:
             raise ValueError(f"cannot roll back to {length} of {self.length} tokens.")
         self._cache.length = length
-
-
-# --- from stored tensors ---------------------------------------------------------------------------------------------
-
-
-def build(
-    name: str,
-    shape: Shape,
-    tensors: "Mapping[str, Tensor]",
-    embedding: "Tensor",
-    head: "Product",
-    dtype: "torch.dtype",
-    device: str,
-    output_ids: NDArray[np.int64] | None = None,
-) -> LlamaModel:
-    """A model from tensors with the names of a LlamaForCausalLM.
-
-    A matrix is either there as it is, or as int8 ``NAME.weight`` with ``NAME.scale`` (see models.embedded).
-    """
-
-    def matrix(n: int, *names: str) -> "Product":
-        return _product_of(tensors, [f"model.layers.{n}.{x}_proj" for x in names], shape, dtype, device)
-
-    def norm(key: str) -> "Tensor":
-        return tensors[key].float().to(device)
-
-    layers = [
-        Layer(
-            norm=norm(f"model.layers.{n}.input_layernorm.weight"),
-            qkv=matrix(n, "self_attn.q", "self_attn.k", "self_attn.v"),
-            out=matrix(n, "self_attn.o"),
-            mlp_norm=norm(f"model.layers.{n}.post_attention_layernorm.weight"),
-            gate_up=matrix(n, "mlp.gate", "mlp.up"),
-            down=matrix(n, "mlp.down"),
-        )
-        for n in range(shape.layers)
-    ]
-    stored = sum(t.numel() for key, t in tensors.items() if key.endswith("weight"))
-    return LlamaModel(
-        name,
-        shape,
-        embedding.to(device=device, dtype=dtype),
-        layers,
-        norm("model.norm.weight"),
-        head,
-        output_ids,
-        str(dtype).removeprefix("torch."),
-        stored,
-    )
-
-
-def load_target(folder: Path, name: str, dtype: "torch.dtype", device: str) -> LlamaModel:
-    """The model in ``folder``: config.json, and model.safetensors with tied embeddings. Raises ModelUnavailable."""
-    tensors, shape = _read(folder / "model.safetensors", name), _read_shape(folder, name)
-    embedding = tensors["model.embed_tokens.weight"].to(device=device, dtype=dtype)
-    return build(name, shape, tensors, embedding, product(embedding, dtype, device), dtype, device)
-
-
-def load_draft(
-    folder: Path, name: str, tensors: "Mapping[str, Tensor]", target: LlamaModel, dtype: "torch.dtype", device: str
-) -> LlamaModel:
-    """A draft that shares the target's embedding and scores only ``tensors["output_ids"]``.
-
-    On the CPU its output matrix becomes int8 too, as its layers are: q is whatever the draft then computes, so that
-    costs at most a little of alpha, never exactness. Raises ModelUnavailable.
-    """
-    ids = tensors["output_ids"].long()
-    rows = target.embedding[ids.to(target.device)].float()
-    scale = (rows.abs().amax(dim=1) / 127).clamp(min=2.0**-24)
-    narrow = device == "cpu" and dtype != rows.dtype
-    head = (
-        int8_product((rows / scale[:, None]).round().char(), scale, dtype, device)
-        if narrow
-        else product(rows, dtype, device)
-    )
-    return build(
-        name, _read_shape(folder, name), tensors, target.embedding, head, dtype, device, ids.numpy().astype(np.int64)
-    )
-
-
-def _read(path: Path, name: str) -> "dict[str, Tensor]":
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        return load_file(str(path))
-    except (OSError, SafetensorError) as error:
-        raise ModelUnavailable(f"{name} cannot be read: {error}.") from error
-
-
-def _read_shape(folder: Path, name: str) -> Shape:
-    try:
-        return Shape.from_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelUnavailable(f"{name} cannot be read: its config.json does not fit ({error}).") from error
-
-
-def _product_of(
-    tensors: "Mapping[str, Tensor]", names: Sequence[str], shape: Shape, dtype: "torch.dtype", device: str
-) -> "Product":
-    """The product with several matrices that read the same input, stacked into one."""
-    import torch
-
-    weight = torch.cat([_paired(name, tensors[f"{name}.weight"], shape) for name in names])
-    if f"{names[0]}.scale" not in tensors:
-        return product(weight, dtype, device)
-    scale = torch.cat([_paired(name, tensors[f"{name}.scale"], shape) for name in names])
-    return int8_product(weight.contiguous(), scale, dtype, device)
-
-
-def _paired(name: str, rows: "Tensor", shape: Shape) -> "Tensor":
-    """Rows of queries and keys in the order that ``_turn`` wants: the halves of a head interleaved.
-
-    Llama turns entry j of a head with entry j + head_size / 2. Queries and keys permuted alike give the same scores.
-    """
-    if not name.endswith(("q_proj", "k_proj")):
-        return rows
-    heads = rows.unflatten(0, (-1, 2, shape.head_size // 2))
-    return heads.transpose(1, 2).reshape(rows.shape)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specdec_core.models import embedded, huggingface, llama, weights
+from specdec_core.models import embedded, huggingface, llama_files, weights
 from specdec_core.models.protocol import ModelUnavailable, Pair
 from specdec_core.models.toy import toy_pair
 
@@ -163,10 +163,9 @@ def _load_embedded(device: str | None, dtype: str | None) -> Pair:
     huggingface.use_threads()
     folder = embedded.target_dir()
     held = weights.inspect(folder, TARGET_NAME)
-    # On the CPU the matrices are held twice, see models.llama.
-    weights.check_memory(TARGET_NAME, held.elements, kind.itemsize + 4, huggingface.free_memory(where))
-    target = llama.load_target(folder, TARGET_NAME, kind, where)
-    draft = llama.load_draft(embedded.draft_dir(), DRAFT_NAME, embedded.load_draft_tensors(), target, kind, where)
+    weights.check_memory(TARGET_NAME, held.elements, kind.itemsize, huggingface.free_memory(where))
+    target = llama_files.load_target(folder, TARGET_NAME, kind, where)
+    draft = llama_files.load_draft(embedded.draft_dir(), DRAFT_NAME, embedded.load_draft_tensors(), target, kind, where)
     return Pair("embedded", draft, target, huggingface.plain_tokenizer(folder, TARGET_NAME))
 
 
