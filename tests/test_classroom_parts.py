@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specdec_core.classroom import AnswerRow, ClassroomError, Grade, Settings, codes, export, keys
+from specdec_core.classroom.turns import Turns
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -80,6 +83,30 @@ def test_the_command_refuses_a_short_key_in_one_line() -> None:
     done = _shell("key", typed="short\n")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "A teacher key has 12 to 256 characters.\n"
+
+
+# -- turns ---------------------------------------------------------------------------------------------------------
+
+
+def test_turns_go_in_order_of_arrival() -> None:
+    turns, order, threads = Turns(), [], []
+    assert turns.acquire(0)
+
+    def wait(number: int) -> None:
+        assert turns.acquire(20)
+        order.append(number)
+        turns.release()
+
+    for number in range(8):
+        threads.append(threading.Thread(target=wait, args=(number,)))
+        threads[-1].start()
+        while len(turns._waiting) <= number:
+            time.sleep(0.001)
+    assert not turns.acquire(0.01)  # gives up, and leaves the queue
+    turns.release()
+    for thread in threads:
+        thread.join()
+    assert order == list(range(8)) and turns.acquire(0)
 
 
 # -- codes and seeds -----------------------------------------------------------------------------------------------

@@ -1,15 +1,14 @@
 """Opening the database, and the two kinds of transaction: reading and writing.
 
 What "stored" means here: a write that has left `Database.write()` without an error is on disk. SQLite runs in WAL mode
-with synchronous=FULL, PostgreSQL with synchronous_commit on. Writers of one process take turns at a lock of our own:
-SQLite's busy handler sleeps and retries without any order, and a hundred threads at once would starve one of them.
+with synchronous=FULL, PostgreSQL with synchronous_commit on. On SQLite the writers of one process take turns in order
+of arrival: SQLite's own busy handler sleeps and retries in no order, and of a hundred threads it would starve one.
 
 Does not know: the tables.
 """
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from sqlalchemy.exc import ArgumentError
 
 from specdec_core.classroom.errors import ClassroomError, plain_errors
 from specdec_core.classroom.settings import Settings
+from specdec_core.classroom.turns import Turns
 
 _WRITES = "specdec_writes"
 
@@ -30,7 +30,7 @@ class Database:
 
     def __init__(self, settings: Settings) -> None:
         self._busy_seconds = settings.busy_seconds
-        self._lock = threading.Lock()
+        self._turns = Turns()
         with plain_errors():
             self.engine = _postgresql(settings) if settings.is_postgresql else _sqlite(settings)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
@@ -53,13 +53,13 @@ class Database:
     def _turn(self) -> Iterator[None]:
         if not self.is_sqlite:
             yield
-        elif not self._lock.acquire(timeout=max(self._busy_seconds * 3, 0)):
+        elif not self._turns.acquire(timeout=self._busy_seconds * 3):
             raise ClassroomError("busy", "The classroom database is busy. Nothing was stored: please try again.")
         else:
             try:
                 yield
             finally:
-                self._lock.release()
+                self._turns.release()
 
     def wipe(self) -> bool:
         """Removes what deleted rows left behind in the file. False when somebody else's reading was in the way.
