@@ -113,7 +113,8 @@ def store(folder: Path, found: Context, target: NDArray[Any], draft: NDArray[Any
 
     Raises ValueError where half precision cannot hold them.
     """
-    small = [np.asarray(x, dtype=np.float16) for x in (target, draft)]
+    with np.errstate(over="ignore"):
+        small = [np.asarray(x, dtype=np.float16) for x in (target, draft)]
     for a, b in zip(small, (target, draft), strict=True):
         if np.any(np.isinf(a) != np.isinf(b)):
             raise ValueError(f"the logits at {found.name} do not fit into half precision.")

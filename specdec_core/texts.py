@@ -3,7 +3,7 @@
 Estimates. Given the text so far, and whether the next token is a candidate or a bonus, its law under a rule is known
 exactly. So the law of the k-th token is estimated by averaging these laws over the texts (Rao-Blackwell), which is far
 less noisy than counting tokens: the first token's law is exact from a single text. What noise remains is measured, not
-assumed: halves of the exact rule's own texts are compared, and errors come from leaving out one group of texts at a time.
+assumed: halves of the exact rule's own texts are compared, and errors come from leaving out one group at a time.
 
 Does not know: which models these are, files, the screen.
 """
@@ -17,6 +17,7 @@ from specdec_core.acceptance import Rule
 from specdec_core.decoding import decode, prompt_ids
 from specdec_core.distributions import Array, Warp, probabilities, top_tokens, total_variation
 from specdec_core.models.protocol import LanguageModel, Pair
+from specdec_core.textstudy import Curve, Estimate, Likely, RuleTexts, TextRecord, TextStudy
 from specdec_core.trace import Block, Settings, totals
 
 #: Texts are dealt into this many groups; an error bar comes from leaving out one group at a time (jackknife).
@@ -26,25 +27,6 @@ SHOWN = 6
 
 
 # --- one text --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TextRecord:
-    """One continuation and what was measured of it, per emitted token where a tuple.
-
-    log_p: log-probability under the target, given the text before it, in nats (``-inf``: impossible there).
-    bias: TV between the law this token was emitted from and p, given the text before it.
-    """
-
-    seed: int
-    ids: tuple[int, ...]
-    text: str
-    log_p: tuple[float, ...]
-    bias: tuple[float, ...]
-    blocks: int
-    drafted: int
-    judged: int
-    accepted: int
 
 
 @dataclass(frozen=True)
@@ -104,84 +86,7 @@ def _emitted(p: Array, q: Array, rule: Rule) -> Array:
     return kept + max(0.0, 1.0 - float(kept.sum())) * rule.correct(p, q)
 
 
-def parting(a: TextRecord, b: TextRecord) -> int | None:
-    """The index of the first token at which two texts differ; None where they are the same."""
-    for i, (x, y) in enumerate(zip(a.ids, b.ids, strict=False)):
-        if x != y:
-            return i
-    return None if len(a.ids) == len(b.ids) else min(len(a.ids), len(b.ids))
-
-
 # --- many texts ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A statistic per position: ``value`` with its standard error ``error``, over ``n`` texts that reach it."""
-
-    value: tuple[float, ...]
-    error: tuple[float, ...]
-    n: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over texts with its standard error."""
-
-    value: float
-    error: float
-
-
-@dataclass(frozen=True)
-class Likely:
-    """A token that is likely at a position, averaged over the texts."""
-
-    id: int
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class RuleTexts:
-    """All that was measured of one rule.
-
-    log_p: mean log-likelihood per token under the target (impossible tokens left out, counted in ``impossible``).
-    bias: mean TV between the law a token came from and p there. law_tv: TV between the estimated law of the k-th token
-    and that under the first rule. likely: the most likely tokens per position. distinct_1, distinct_2: distinct tokens
-    and pairs of neighbours over their number, per text; variety: the same for pairs over all texts together.
-    repetition: share of tokens that occurred before in the same text.
-    """
-
-    rule: str
-    parameter: float | None
-    correction: str
-    texts: tuple[TextRecord, ...]
-    log_p: Curve
-    bias: Curve
-    law_tv: Curve
-    likely: tuple[tuple[Likely, ...], ...]
-    log_likelihood: Estimate
-    distinct_1: Estimate
-    distinct_2: Estimate
-    repetition: Estimate
-    variety: float
-    acceptance: Estimate
-    tokens_per_block: Estimate
-    impossible: int
-    ended: int
-
-
-@dataclass(frozen=True)
-class TextStudy:
-    """The same prompt continued under several rules, the same seeds for all. The first rule is the reference.
-
-    floor: per position, the TV that two samples of this size of the *same* law would show by chance; an upper bound,
-    because the rules share their seeds.
-    """
-
-    settings: Settings
-    rules: tuple[RuleTexts, ...]
-    floor: tuple[float, ...]
 
 
 class TextTally:
@@ -218,7 +123,8 @@ class TextTally:
             raise ValueError("There are too few texts yet: every rule needs at least two.")
         reference = _group_means(self.laws[0], self.counts[0])
         rules = tuple(self._rule(i, reference) for i in range(len(self.rules)))
-        return TextStudy(self.settings, rules, _floor(self.laws[0], self.counts[0]))
+        floor = _floor(self.laws[0], self.counts[0])
+        return TextStudy(self.settings, rules, floor, self.pair.draft.info.name, self.pair.target.info.name)
 
     def _rule(self, index: int, reference: tuple[Array, list[Array]]) -> RuleTexts:
         rule, records = self.rules[index], self.records[index]

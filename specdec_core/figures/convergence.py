@@ -8,14 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from specdec_core.acceptance import Rule
 from specdec_core.bias import rule_label
 from specdec_core.distributions import Array, total_variation
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import ZERO, axis_title, styles
 from specdec_core.numbers import probability
 from specdec_core.simulation import Simulation, expected_error
-from specdec_core.texts import Curve, RuleTexts, TextStudy
+from specdec_core.textstudy import Curve, TextStudy
 from specdec_core.words import BOOK, Notation, _
 
 # --- a simulation ----------------------------------------------------------------------------------------------------
@@ -148,7 +147,7 @@ def text_curves(study: TextStudy, what: str, theme: Theme, notation: Notation = 
     figure = go.Figure()
     if what == "law_tv":
         _add_floor(figure, study, theme)
-    rules = [rule_of(x) for x in study.rules]
+    rules = [x.acceptance_rule for x in study.rules]
     for i, (texts, style) in enumerate(zip(study.rules, styles(rules, theme), strict=True)):
         if what == "law_tv" and i == 0:
             continue  # the reference, at 0 from itself
@@ -186,11 +185,6 @@ _TITLES = {
 }
 
 
-def rule_of(texts: RuleTexts) -> Rule:
-    """The rule that ``texts`` were made with."""
-    return Rule(texts.rule, texts.parameter, texts.correction)
-
-
 def _add_floor(figure: go.Figure, study: TextStudy, theme: Theme) -> None:
     c = colours(theme)
     figure.add_scatter(
@@ -210,7 +204,7 @@ def text_curves_text(study: TextStudy, what: str) -> str:
         k = max((k for k, n in enumerate(curve.n) if n > 1), default=0)
         sentences.append(
             _("{rule}: {first} at the first token, {last} (standard error {error}) at token {k}.").format(
-                rule=rule_label(rule_of(texts)),
+                rule=rule_label(texts.acceptance_rule),
                 first=f"{curve.value[0]:.3f}",
                 last=f"{curve.value[k]:.3f}",
                 error=f"{curve.error[k]:.3f}",
