@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specdec_core.acceptance import Judgement, Rule, judge, residual
-from specdec_core.distributions import Array, Warp, draw, probabilities, top_tokens, uniform, uniforms
-from specdec_core.models.protocol import ModelInfo, Pair, Session, Tokenizer
-from specdec_core.trace import Block, ModelRecord, Next, Position, Settings, Token, TopToken, Trace
+from specdec_core.acceptance import Judgement, Rule, judge
+from specdec_core.distributions import Array, Warp, draw, probabilities, uniform, uniforms
+from specdec_core.models.protocol import ModelInfo, Pair, Session
+from specdec_core.recording import Recorder, Support
+from specdec_core.trace import Block, ModelRecord, Next, Settings, Token, Trace
 
-TOP = 8
+#: A longer prompt is refused before it is cut into tokens: no context is that long, and a trace holds no longer text.
+MAX_PROMPT = 200_000
 END_OF_TEXT, TOKEN_BUDGET, CONTEXT_LENGTH = "end of text", "token budget", "context length"
 
 
@@ -44,7 +46,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class _Drafted:
-    """What the draft proposed: token ids and, per candidate, the q it was drawn from."""
+    """What the draft proposed: token ids and, per candidate, the q it was drawn from, over the draft's support."""
 
     tokens: list[int]
     q: list[Array]
@@ -52,6 +54,8 @@ class _Drafted:
 
 def prompt_ids(pair: Pair, settings: Settings) -> list[int]:
     """The prompt's token ids. Raises InvalidPrompt when there are none or too many."""
+    if len(settings.prompt) > MAX_PROMPT:
+        raise InvalidPrompt(f"The prompt has {len(settings.prompt):,} characters; at most {MAX_PROMPT:,} can be read.")
     try:
         ids = pair.tokenizer.encode(settings.prompt)
     except ValueError as error:
@@ -99,13 +103,15 @@ class _Decoder:
     def __init__(
         self, pair: Pair, settings: Settings, ids: Sequence[int], trace: bool, end_ids: frozenset[int] | None
     ) -> None:
-        self.pair, self.settings, self.trace = pair, settings, trace
+        self.settings = settings
         self.verified = list(ids)
         self.end_ids = pair.tokenizer.end_ids if end_ids is None else end_ids
         self.rule: Rule = settings.acceptance
         self.warp = Warp(settings.temperature, settings.top_k, settings.top_p)
         self.streams = Streams.from_seed(settings.seed)
         self.draft, self.target = pair.draft.start(), pair.target.start()
+        self.support = Support(getattr(pair.draft, "output_ids", None), pair.target.vocabulary_size)
+        self.recorder = Recorder(pair.tokenizer.token_text, self.support, full=trace)
         self.budget, self.reason = _budget(pair, settings, len(self.verified))
         self.index = 0
         self.ended = False
@@ -119,38 +125,37 @@ class _Decoder:
         p = self._verify(drafted.tokens)
         clock.lap("verify")
         r = uniforms(self.streams.r, len(drafted.tokens))
-        stays = [
-            bool(self.rule.accepts(p[i][x], drafted.q[i][x], r[i])) for i, x in enumerate(drafted.tokens)
-        ]
-        judged = judge(stays)
+        q = [self.support.at(row, x) for row, x in zip(drafted.q, drafted.tokens, strict=True)]
+        judged = judge([bool(self.rule.accepts(p[i][x], q[i], r[i])) for i, x in enumerate(drafted.tokens)])
         clock.lap("judge")
         following, ids = self._next(drafted, p, judged)
         emitted = drafted.tokens[: judged.n_a] + ids
         self._commit(emitted)
         clock.lap("correct")
-        positions = _positions(self.pair.tokenizer, drafted, p, r, judged, self.rule, self.trace)
+        positions = self.recorder.positions(drafted.tokens, drafted.q, p, r, judged, self.rule)
+        shown = tuple(self.recorder.token(x) for x in emitted)
         clock.lap("record")
-        block = Block(
-            index=self.index,
+        self.index += 1
+        return Block(
+            index=self.index - 1,
             start=start,
             positions=positions,
             n_a=judged.n_a,
             first_rejected=judged.first_rejected,
             next=following,
-            emitted=tuple(Token(self.pair.tokenizer.token_text(x), x) for x in emitted),
+            emitted=shown,
             ends=self._ending(emitted),
             seconds=clock.laps,
         )
-        self.index += 1
-        return block
 
     def _draft(self, tau: int) -> _Drafted:
         """Candidates one after the other: each is drawn given the verified tokens and the candidates before it."""
         out = _Drafted([], [])
         new = self.verified[self.draft.length :]
+        extend = getattr(self.draft, "extend_narrow", self.draft.extend)
         for _ in range(tau):
-            q = probabilities(self.draft.extend(new)[-1], self.warp)
-            token = draw(q, uniform(self.streams.draft))
+            q = probabilities(extend(new)[-1], self.warp)
+            token = self.support.token(draw(q, uniform(self.streams.draft)))
             out.tokens.append(token)
             out.q.append(q)
             new = [token]
@@ -172,16 +177,14 @@ class _Decoder:
                 return None, []
             law, source = p[n_a], "bonus"
         else:
-            law, source = self.rule.correct(p[n_a], drafted.q[n_a]), self.rule.correction
+            law, source = self.rule.correct(p[n_a], self.support.spread(drafted.q[n_a])), self.rule.correction
         u = uniform(self.streams.correction)
         token = draw(law, u)
-        tokenizer = self.pair.tokenizer
-        top = _top_tokens(tokenizer, None, p[n_a]) if self.trace and source == "bonus" else ()
-        shown = Token(tokenizer.token_text(token), token)
-        return Next(n_a + 1, source, shown, float(law[token]), u, top), [token]
+        top = self.recorder.bonus(p[n_a]) if source == "bonus" else ()
+        return Next(n_a + 1, source, self.recorder.token(token), float(law[token]), u, top), [token]
 
     def _commit(self, emitted: list[int]) -> None:
-        """Add what stayed, and take from both caches what did not. The last token is never cached: its logits come next."""
+        """Add what stayed, take what did not from both caches. The last token is not cached: its logits come next."""
         self.verified += emitted
         self.budget -= len(emitted)
         for session in (self.draft, self.target):
@@ -218,61 +221,6 @@ class _Clock:
         now = time.perf_counter()
         self.laps[part] = now - self._last
         self._last = now
-
-
-def _positions(
-    tokenizer: Tokenizer,
-    drafted: _Drafted,
-    p: list[Array],
-    r: Array,
-    judged: Judgement,
-    rule: Rule,
-    trace: bool,
-) -> tuple[Position, ...]:
-    out = []
-    for i, token in enumerate(drafted.tokens):
-        a, b = float(p[i][token]), float(drafted.q[i][token])
-        one = np.array([a]), np.array([b])
-        out.append(
-            Position(
-                t=i + 1,
-                token=Token(tokenizer.token_text(token), token),
-                q=b,
-                p=a,
-                ratio=a / b,
-                accept_probability=float(rule.accept_probability(*one)[0]),
-                r=float(r[i]),
-                level=float(rule.spec.level(float(r[i]), rule.parameter)),
-                verdict=judged.verdicts[i],
-                alpha=float(np.minimum(p[i], drafted.q[i]).sum()) if trace else None,
-                top=_top_tokens(tokenizer, drafted.q[i], p[i], token) if trace else (),
-            )
-        )
-    return tuple(out)
-
-
-def _top_tokens(tokenizer: Tokenizer, q: Array | None, p: Array, always: int | None = None) -> tuple[TopToken, ...]:
-    """The union of the TOP most likely tokens of q, p and the residual (and ``always``), by max(p, q), largest first."""
-    if q is None:
-        return tuple(
-            TopToken(Token(tokenizer.token_text(i), i), 0.0, float(p[i]), 0.0)
-            for i in top_tokens(p, TOP).tolist()
-            if p[i] > 0
-        )
-    rest = residual(p, q)
-    ids = set(top_tokens(q, TOP).tolist()) | set(top_tokens(p, TOP).tolist())
-    if rest is not None:
-        ids |= set(top_tokens(rest, TOP).tolist())
-    if always is not None:
-        ids.add(always)
-    ids = {i for i in ids if p[i] > 0 or q[i] > 0}
-    ordered = sorted(ids, key=lambda i: (-max(p[i], q[i]), i))
-    return tuple(
-        TopToken(
-            Token(tokenizer.token_text(i), i), float(q[i]), float(p[i]), 0.0 if rest is None else float(rest[i])
-        )
-        for i in ordered
-    )
 
 
 def plain(

@@ -51,16 +51,18 @@ def probabilities(logits: NDArray[np.floating], warp: Warp = Warp()) -> Array:
 
     Raises ValueError when no logit is finite or one is NaN or ``+inf``.
     """
-    x = np.array(logits, dtype=np.float64)
-    if x.ndim != 1 or x.size == 0:
-        raise ValueError(f"logits must be a non-empty vector, not of shape {x.shape}.")
-    top = x.max()
+    given = np.asarray(logits)
+    if given.ndim != 1 or given.size == 0:
+        raise ValueError(f"logits must be a non-empty vector, not of shape {given.shape}.")
+    top = given.max()
     if not np.isfinite(top):
         raise ValueError("the model returned logits that are not numbers.")
     if warp.temperature == 0:
-        return one_hot(int(x.argmax()), x.size)
+        return one_hot(int(given.argmax()), given.size)
+    x: Array = np.array(given, dtype=np.float64)
     x -= top
-    x /= warp.temperature
+    if warp.temperature != 1:
+        x /= warp.temperature
     if 0 < warp.top_k < x.size:
         edge = np.partition(x, x.size - warp.top_k)[x.size - warp.top_k]
         x[x < edge] = -np.inf
