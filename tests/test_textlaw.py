@@ -109,7 +109,7 @@ def third_tokens(pair, rule, tau):
 def test_the_third_token_of_a_block(rule):
     """Chi-square at level 0.001 over 2,000 decodings with seeds 0 to 1999. Each test is wrong by chance once in a
     thousand; eight rules against their own law and one exact against p make 0.9 % for the whole of this test, and the
-    seeds are fixed. A biased rule must be found out wherever the power to do so is above 0.999.
+    seeds are fixed. A biased rule must be found out wherever the power to do so is above 0.97: for all seven.
     """
     pair = small_pair()
     counts = third_tokens(pair, rule, 4)
@@ -119,16 +119,16 @@ def test_the_third_token_of_a_block(rule):
     if rule.exact:
         assert np.abs(own - p).max() < 1e-12
         assert not goodness_of_fit(counts, p).rejected
-    elif power(p, own, TEXTS) > 0.999:
+    elif power(p, own, TEXTS) > 0.97:
         assert goodness_of_fit(counts, p).rejected
 
 
-def test_most_biased_rules_can_be_found_out_at_the_third_token():
-    """The negative control's own control: the exemption above is for few."""
+def test_every_biased_rule_can_be_found_out_at_the_third_token():
+    """The negative control's own control: nothing above is exempt."""
     pair = small_pair()
     p = position_law(target_law(pair, "a", 3), 3, 3)[:3]
     laws = [position_law(text_law(pair, "a", rule, 4, 3, end_ids=NO_END), 3, 3)[:3] for rule in BIASED]
-    assert sum(power(p, law, TEXTS) > 0.999 for law in laws) >= 5
+    assert sum(power(p, law, TEXTS) > 0.97 for law in laws) == len(BIASED)
 
 
 # --- estimates -------------------------------------------------------------------------------------------------------
