@@ -41,19 +41,21 @@ def place() -> tuple[str, Array, Array]:
     return "random logits", probabilities(logits), probabilities(0.9 * logits + rng.normal(0, 1.2, VOCABULARY))
 
 
-def median_seconds(call: Callable[[], Any], repeats: int = REPEATS) -> float:
+def median_seconds(
+    call: Callable[[], Any], repeats: int = REPEATS, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """Seconds of the middle one of ``repeats`` calls, after one that does not count."""
     call()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         call()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return statistics.median(times)
 
 
-def theirs_per_trial(p: Array, q: Array, loop: int) -> float:
-    """Seconds per trial of transformers' ``_speculative_sampling``: candidate drawn as it does, one position.
+def theirs_per_trial(p: Array, q: Array, loop: int, clock: Callable[[], float]) -> float:
+    """Seconds per trial, by ``clock``, of transformers' ``_speculative_sampling``: candidate drawn as it does, one position.
 
     With one thread, which is its best case here: arrays this small are not worth sharing between cores, and on a busy
     machine waiting for the other core costs a hundred times more than the work.
@@ -76,7 +78,7 @@ def theirs_per_trial(p: Array, q: Array, loop: int) -> float:
             _speculative_sampling(candidate, draft, 1, target)
 
     try:
-        return median_seconds(trials, 3) / loop
+        return median_seconds(trials, 3, clock) / loop
     finally:
         torch.set_num_threads(threads)
 
@@ -95,7 +97,10 @@ def measure(trials: int, loop: int) -> dict[str, Any]:
     name, p, q = place()
     several = [Rule(), Rule("fixed"), Rule("lenient"), Rule("always"), Rule("never")]
     one = median_seconds(lambda: collect(simulate(p, q, [Rule()], trials)))
-    theirs = theirs_per_trial(p, q, loop)
+    theirs = theirs_per_trial(p, q, loop, time.perf_counter)
+    # Both run on one thread, so the processor's own time tells them apart on a machine that is busy with other things.
+    one_cpu = median_seconds(lambda: collect(simulate(p, q, [Rule()], trials)), clock=time.process_time)
+    theirs_cpu = theirs_per_trial(p, q, loop, time.process_time)
     return {
         "place": name,
         "vocabulary": p.size,
@@ -106,12 +111,15 @@ def measure(trials: int, loop: int) -> dict[str, Any]:
         "microseconds_per_trial": 1e6 * one / trials,
         "transformers_microseconds_per_trial": 1e6 * theirs,
         "times_faster_than_transformers": theirs / (one / trials),
+        "cpu_seconds_one_rule": one_cpu,
+        "transformers_cpu_microseconds_per_trial": 1e6 * theirs_cpu,
+        "times_faster_by_cpu_time": theirs_cpu / (one_cpu / trials),
         "peak_bytes": memory(p, q, trials),
         "peak_bytes_a_tenth_of_the_trials": memory(p, q, trials // 10),
         "seconds_sweep_101_thresholds": median_seconds(lambda: sweep(p, q)),
         "seconds_compare_three_rules": median_seconds(lambda: compare(p, q, several[:3])),
         "peak_resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "machine": f"{platform.machine()}, {_cores()} cores, Python {platform.python_version()}, numpy {np.__version__}",
+        "machine": f"{platform.machine()}, {_cores()} cores, numpy {np.__version__}",
     }
 
 
