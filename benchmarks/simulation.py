@@ -55,7 +55,7 @@ def median_seconds(
 
 
 def theirs_per_trial(p: Array, q: Array, loop: int, clock: Callable[[], float]) -> float:
-    """Seconds per trial, by ``clock``, of transformers' ``_speculative_sampling``: candidate drawn as it does, one position.
+    """Seconds per trial, by ``clock``, of transformers' ``_speculative_sampling`` for one drawn candidate.
 
     With one thread, which is its best case here: arrays this small are not worth sharing between cores, and on a busy
     machine waiting for the other core costs a hundred times more than the work.
