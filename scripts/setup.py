@@ -129,10 +129,10 @@ def make_venv() -> None:
         raise Stop("This Python has no pip: install it (Debian and Ubuntu: apt install python3-venv python3-pip).")
     VENV.mkdir()
     UNFINISHED.write_text("being made")
-    run_or_stop([sys.executable, "-m", "venv", str(VENV)] + ([] if with_pip else ["--without-pip"]), "venv failed")
+    run_quietly([sys.executable, "-m", "venv", str(VENV)] + ([] if with_pip else ["--without-pip"]), "venv failed")
     if not with_pip:  # Debian's Python without python3-venv: its own pip installs one
         command = [sys.executable, "-m", "pip", "--python", str(VENV_PYTHON), "install", "--quiet", "pip"]
-        run_or_stop(command, "pip could not be installed (is there a network?)")
+        run_quietly(command, "pip could not be installed (is there a network?)")
 
 
 def discard(folder: Path) -> None:
@@ -222,9 +222,11 @@ def run(command: List[str]) -> int:
             child.kill()
 
 
-def run_or_stop(command: List[str], sentence: str) -> None:
-    """Run it; Stop with the sentence when it fails."""
-    if run(command) != 0:
+def run_quietly(command: List[str], sentence: str) -> None:
+    """Run it; when it fails, show what it said and Stop with the sentence."""
+    done = subprocess.run(command, cwd=str(ROOT), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        print(done.stdout.decode(errors="replace"), file=sys.stderr)
         raise Stop(sentence + ".")
 
 
