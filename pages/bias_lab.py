@@ -4,18 +4,18 @@ from specdec_core.ui.shell import begin_page
 
 begin_page("bias_lab")
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from specdec_core.acceptance import Rule, typed_law  # noqa: E402
-from specdec_core.bias import compare  # noqa: E402
-from specdec_core.figures.bias import law_bars, law_bars_text  # noqa: E402
-from specdec_core.lessons import why_random as lesson  # noqa: E402
-from specdec_core.ui import lesson as ui  # noqa: E402
-from specdec_core.ui.charts import chart  # noqa: E402
-from specdec_core.ui.links import check_link, number  # noqa: E402
-from specdec_core.ui.pair_editor import pair_editor  # noqa: E402
-from specdec_core.ui.shell import notation, theme  # noqa: E402
-from specdec_core.words import _  # noqa: E402
+from specdec_core.acceptance import Rule, typed_law
+from specdec_core.bias import compare
+from specdec_core.figures.bias import law_bars, law_bars_text
+from specdec_core.lessons import why_random as lesson
+from specdec_core.ui import lesson as ui
+from specdec_core.ui.charts import chart
+from specdec_core.ui.links import check_link, number
+from specdec_core.ui.pair_editor import pair_editor
+from specdec_core.ui.shell import notation, theme
+from specdec_core.words import _
 
 N = notation()
 check_link(lab_c=number(0, 1))
