@@ -40,6 +40,17 @@ def distil(hidden: Tensor, target_hidden: Tensor, head: Tensor, temperature: flo
     return gradient, alpha / len(hidden)
 
 
+@torch.no_grad()
+def alphas(hidden: Tensor, target_hidden: Tensor, head: Tensor, temperature: float) -> Tensor:
+    """alpha row by row, (N,), with p renormalised as in ``distil``; arguments as there."""
+    found = []
+    for h, t in zip(hidden.split(CHUNK), target_hidden.split(CHUNK), strict=True):
+        p = torch.softmax((t @ head.T).div_(temperature), dim=-1)
+        q = torch.softmax((h @ head.T).div_(temperature), dim=-1)
+        found.append(torch.minimum(p, q).sum(-1))
+    return torch.cat(found)
+
+
 def _slope(p: Tensor, q: Tensor, mix: Mix) -> Tensor:
     """d loss / d (logit / temperature), row by row, shape of ``p``.
 

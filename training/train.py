@@ -21,7 +21,8 @@ from torch import Tensor, nn
 
 from specdec_core.models import embedded
 from training.data import HELD_OUT, Rows, batch, load_sequences, pack
-from training.losses import Mix, distil
+from training.fit import fit
+from training.losses import Mix, alphas, distil
 from training.models import LAYERS, export, first_draft
 from training.teacher import Teacher
 from training.vocabulary import choose
@@ -31,13 +32,14 @@ BATCH = 4
 WARMUP = 60
 CHECKPOINT_SECONDS = 240.0
 MONITOR_STEPS = 200
-MONITOR_ROWS = 40
+MONITOR_ROWS = 20
 
 
 @dataclass
 class Run:
     """Everything that a step needs."""
 
+    target: Any
     draft: nn.Module
     forward: Any
     optimizer: torch.optim.Optimizer
@@ -59,6 +61,10 @@ def main() -> None:
     if args.ahead:
         return _work_ahead(run)
     start, spent = _resume(run)
+    if start == 0 and args.fit_rows:
+        fit(run.target, run.draft, LAYERS, run.rows.first(args.fit_rows))
+        print("after the fit, held out:", _monitor(run, held_out, answers), flush=True)
+        _save(run, ids, 1, 0.0)
     _train(run, held_out, answers, ids, start, spent)
     print("wrote", export(run.draft, ids, args.out), flush=True)
 
@@ -73,6 +79,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--vocabulary", type=int, default=24576)
     parser.add_argument("--rows", type=int, default=10**9, help="use only so many packed rows")
+    parser.add_argument("--fit-rows", type=int, default=64, help="rows for the least-squares start; 0: none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--ahead", action="store_true", help="only fill the cache of the target's answers")
@@ -92,7 +99,7 @@ def _prepare(args: argparse.Namespace, sequences: list[NDArray[np.int64]], ids: 
     trainable = [p for p in draft.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trainable, lr=args.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     print(f"{len(rows)} rows, {int(rows.counts.sum())} predictions, layers {LAYERS}, {len(ids)} tokens", flush=True)
-    run = Run(draft, compiled(draft), optimizer, teacher, rows, head[ids].contiguous(), args)
+    run = Run(target, draft, compiled(draft), optimizer, teacher, rows, head[ids].contiguous(), args)
     held_out = pack(sequences[:HELD_OUT])
     return run, held_out, Teacher(body, held_out, args.work, "held-out")
 
@@ -176,7 +183,7 @@ def _monitor(run: Run, rows: Rows, answers: Teacher) -> str:
         with torch.no_grad():
             hidden = run.draft(**inputs, use_cache=False).last_hidden_state.flatten(0, 1)[counts]
             for t in TEMPERATURES:
-                found[t].append(distil(hidden, target_hidden, run.head, t, Mix(0.0, 0.0))[1])
+                found[t].append(float(alphas(hidden, target_hidden, run.head, t).mean()))
     return "  ".join(f"alpha({t}) {np.mean(values):.4f}" for t, values in found.items())
 
 
