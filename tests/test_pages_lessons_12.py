@@ -135,7 +135,7 @@ def test_two_edits_in_a_row_both_survive() -> None:
 
 def test_a_faulty_line_has_a_word_and_no_picture() -> None:
     at = page("one_block")
-    edit(at, edited_rows={0: {"p": "1.5"}}, added_rows=[{"token": "x", "q": float("nan"), "p": None}])
+    edit(at, edited_rows={0: {"p": "1.5"}}, added_rows=[{"token": "x", "q": None}])
     assert "Line 1: p = 1.5 is above 1" in said(at) and "Line 4: q is blank" in said(at)
     assert "in the set" not in said(at)
     edit(at, edited_rows={0: {"p": "0.5"}}, added_rows=[{}])
@@ -210,3 +210,30 @@ def test_the_table_is_there_after_another_page() -> None:
     at.switch_page("pages/one_block.py").run()
     assert at.session_state["block_now"].rows[1].r == "0.1"
     assert at.selectbox(key="example_choice").value == "flags"
+
+
+# --- In a browser: each lesson's first task, from a deep link ---------------------------------------------------------
+
+
+@pytest.mark.browser
+def test_first_task_of_one_token_in_a_browser(open_app: Any) -> None:
+    page = open_app("one_token?q=0.8&p=0.6&r=0.7")
+    page.get_by_text("Accepted.").wait_for()
+    field = page.locator(".st-key-r input")
+    field.fill("0,76")
+    field.press("Enter")
+    page.get_by_text("Rejected.").wait_for()
+    page.get_by_text("1 of 4 done.").wait_for()
+    assert "r=0%2C76" in page.url or "r=0,76" in page.url
+
+
+@pytest.mark.browser
+def test_first_task_of_one_block_in_a_browser(open_app: Any) -> None:
+    page = open_app("one_block?example=second-falls")
+    page.get_by_text("first rejected").first.wait_for()
+    box = page.get_by_test_id("stDataFrame").first.bounding_box()
+    page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 35 * 2 + 18)
+    page.keyboard.type("0,4", delay=150)
+    page.keyboard.press("Enter")
+    page.get_by_text("1 of 4 done.").wait_for()
+    assert "table=" in page.url
