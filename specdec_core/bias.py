@@ -3,6 +3,8 @@
 Does not know: random numbers, models, the screen.
 """
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +15,8 @@ from numpy.typing import NDArray
 from specdec_core.acceptance import CORRECTIONS, RULES, Law, Rule, output_law, residual
 from specdec_core.distributions import Array, top_tokens, total_variation
 from specdec_core.theory import expected_tokens
-from specdec_core.words import _
+from specdec_core.trace import spreadsheet_safe
+from specdec_core.words import BOOK, Notation, _, ngettext
 
 #: A share that moved by less than this is called unchanged: float sums over a vocabulary move the last digits.
 UNCHANGED = 1e-9
@@ -35,7 +38,8 @@ class Comparison:
 
     tokens: ids of the shown tokens, shape ``(K,)``, most likely first. p, q: shape ``(K + 1,)``; the last entry holds
     all others. outputs: per rule the same. changes: per rule and entry. laws: per rule, over the whole vocabulary.
-    others: how many tokens the last entry stands for (0: it is empty and need not be drawn).
+    others: how many tokens the last entry stands for (0: it is empty and need not be drawn). gone: per rule, how many
+    tokens of the vocabulary have p > 0 and can no longer be emitted.
     """
 
     tokens: NDArray[np.intp]
@@ -46,6 +50,7 @@ class Comparison:
     outputs: tuple[Array, ...]
     changes: tuple[tuple[Change, ...], ...]
     others: int
+    gone: tuple[int, ...] = ()
 
 
 def compare(p: Array, q: Array, rules: Sequence[Rule], k: int = 10, laws: Sequence[Law] | None = None) -> Comparison:
@@ -68,7 +73,8 @@ def compare(p: Array, q: Array, rules: Sequence[Rule], k: int = 10, laws: Sequen
 
     a, outputs = gathered(p), tuple(gathered(law.output) for law in found)
     changes = tuple(tuple(change(float(x), float(y)) for x, y in zip(a, out, strict=True)) for out in outputs)
-    return Comparison(shown, a, gathered(q), tuple(rules), found, outputs, changes, int(p.size - shown.size))
+    gone = tuple(int(np.sum((p > 0) & (law.output == 0))) for law in found)
+    return Comparison(shown, a, gathered(q), tuple(rules), found, outputs, changes, int(p.size - shown.size), gone)
 
 
 def change(before: float, after: float) -> Change:
@@ -107,6 +113,35 @@ def rule_label(rule: Rule) -> str:
     if rule.correction != "residual":
         label = _("{rule}; {correction}").format(rule=label, correction=_(CORRECTIONS[rule.correction].title))
     return label
+
+
+def closing(found: Comparison, index: int, notation: Notation = BOOK) -> str:
+    """What rule ``index`` does at this place, in one or two sentences with the numbers just seen."""
+    law, rule = found.laws[index], found.rules[index]
+    words = {"rule": rule_label(rule), "p": notation.p, "a": f"{law.acceptance:.3f}", "tv": f"{law.tv:.3f}"}
+    if law.tv < UNCHANGED:
+        return _("{rule} accepts {a} of the candidates, and what is emitted follows {p} exactly.").format(**words)
+    gone = found.gone[index]
+    lost = ngettext(
+        "{n} token that {p} allows can no longer appear.", "{n} tokens that {p} allows can no longer appear.", gone
+    ).format(n=f"{gone:,}", p=notation.p)
+    first = _(
+        "{rule} accepts {a} of the candidates, and the price is a bias of {tv}: so much of the probability lies on the"
+        " wrong tokens."
+    ).format(**words)
+    return f"{first} {lost}" if gone else first
+
+
+def law_csv(found: Comparison, labels: Sequence[str]) -> str:
+    """The comparison as CSV: one row per shown token and one for all others, with p, q and a column per rule."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["token", "id", "p", "q", *(rule_label(rule) for rule in found.rules)])
+    names = [*map(spreadsheet_safe, labels), _("{n} others").format(n=f"{found.others:,}")]
+    ids: list[int | str] = [*found.tokens.tolist(), ""]
+    for i, (name, token) in enumerate(zip(names, ids, strict=True)):
+        writer.writerow([name, token, found.p[i], found.q[i], *(x[i] for x in found.outputs)])
+    return out.getvalue()
 
 
 # --- a sweep over a rule's number ------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ difference between two rules is the rules' and not luck. Only histograms are kep
 Does not know: models, texts of more than one token, the screen.
 """
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +28,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Measure:
-    """One rule after ``n`` trials. tv_target = TV(empirical law, p); tv_law = TV(empirical law, the rule's exact law)."""
+    """One rule after ``n`` trials. tv_target = TV(empirical law, p); tv_law = TV(empirical law, the rule's own law)."""
 
     rule: Rule
     n: int
@@ -103,7 +105,7 @@ def simulate(
 
 
 def collect(snapshots: Iterable[Snapshot]) -> Simulation:
-    """Everything that ``simulate`` yields, without the histograms in between. Raises ValueError when that is nothing."""
+    """All that ``simulate`` yields, without the histograms in between. Raises ValueError when that is nothing."""
     history = []
     last = None
     for last in snapshots:
@@ -111,6 +113,17 @@ def collect(snapshots: Iterable[Snapshot]) -> Simulation:
     if last is None:
         raise ValueError("The simulation was stopped before its first checkpoint.")
     return Simulation(tuple(m.rule for m in last.measures), tuple(history), last.counts)
+
+
+def history_csv(done: Simulation) -> str:
+    """The measures as CSV, one row per checkpoint and rule."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["trials", "rule", "parameter", "correction", "accepted", "tv_target", "tv_law"])
+    for m in (x for row in done.history for x in row):
+        number = "" if m.rule.parameter is None else m.rule.parameter
+        writer.writerow([m.n, m.rule.name, number, m.rule.correction, m.accepted, m.tv_target, m.tv_law])
+    return out.getvalue()
 
 
 def _check(p: Array, q: Array) -> None:

@@ -26,6 +26,22 @@ GROUPS = 8
 SHOWN = 6
 
 
+# --- one place -------------------------------------------------------------------------------------------------------
+
+
+def pair_at(pair: Pair, prompt: str, position: int | None = None, warp: Warp | None = None) -> tuple[Array, Array]:
+    """(p, q) of the token after the first ``position`` tokens of ``prompt`` (by default all), each of shape ``(V,)``.
+
+    Raises InvalidPrompt for a prompt that cannot be continued, ValueError for a position outside it.
+    """
+    ids = prompt_ids(pair, Settings(prompt, pair.name))
+    end = len(ids) if position is None else position
+    if not 1 <= end <= len(ids):
+        raise ValueError(f"position must be between 1 and {len(ids)}, not {position}.")
+    p, q = (probabilities(m.start().extend(ids[:end])[-1], warp or Warp()) for m in (pair.target, pair.draft))
+    return p, q
+
+
 # --- one text --------------------------------------------------------------------------------------------------------
 
 
@@ -92,20 +108,23 @@ def _emitted(p: Array, q: Array, rule: Rule) -> Array:
 class TextTally:
     """What is kept while texts come in: records, and per rule and group the summed laws of each position.
 
-    Memory: rules x GROUPS x length x V float32; 38 MB a rule for 24 tokens over 49,152.
+    Memory: rules x groups x length x V float32; 38 MB a rule for 8 groups of 24 tokens over 49,152. Fewer groups take
+    less and make error bars rougher. Raises ValueError for fewer than two.
     """
 
-    def __init__(self, pair: Pair, settings: Settings, rules: Sequence[Rule]) -> None:
+    def __init__(self, pair: Pair, settings: Settings, rules: Sequence[Rule], groups: int = GROUPS) -> None:
+        if groups < 2:
+            raise ValueError(f"groups must be 2 or more, not {groups}.")
         self.pair, self.settings, self.rules = pair, settings, tuple(rules)
         size = pair.target.vocabulary_size
-        shape = (len(self.rules), GROUPS, settings.max_new_tokens, size + 1)
+        shape = (len(self.rules), groups, settings.max_new_tokens, size + 1)
         self.laws = np.zeros(shape, dtype=np.float32)
-        self.counts = np.zeros((len(self.rules), GROUPS), dtype=np.int64)
+        self.counts = np.zeros((len(self.rules), groups), dtype=np.int64)
         self.records: list[list[TextRecord]] = [[] for _ in self.rules]
 
     def add(self, index: int, measured: Measured) -> None:
         """Add a text of rule ``index``."""
-        group = len(self.records[index]) % GROUPS
+        group = len(self.records[index]) % self.laws.shape[1]
         n = len(measured.laws)
         self.laws[index, group, :n, :-1] += measured.laws
         self.laws[index, group, n:, -1] += 1.0

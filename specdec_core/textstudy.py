@@ -3,7 +3,9 @@
 Does not know: how texts are made (``texts`` does), models, the screen.
 """
 
+import csv
 import gzip
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -122,6 +124,23 @@ class TextStudy:
     floor: tuple[float, ...]
     draft: str = ""
     target: str = ""
+
+
+def study_csv(study: TextStudy) -> str:
+    """The study as CSV, one row per rule and position."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    columns = ("log_p", "bias", "law_tv")
+    writer.writerow(
+        ["rule", "parameter", "correction", "position", "texts", "noise"]
+        + [name for column in columns for name in (column, f"{column}_error")]
+    )
+    for x in study.rules:
+        number = "" if x.parameter is None else x.parameter
+        for k, floor in enumerate(study.floor):
+            values = [v for column in columns for v in (getattr(x, column).value[k], getattr(x, column).error[k])]
+            writer.writerow([x.rule, number, x.correction, k + 1, x.law_tv.n[k], floor, *values])
+    return out.getvalue()
 
 
 # --- recorded studies ------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdec_core.acceptance import CORRECTIONS, RULES, Rule, output_law
-from specdec_core.bias import Change, change, compare, count_changes, sweep, trade, trade_curve
+from specdec_core.bias import Change, change, closing, compare, count_changes, law_csv, sweep, trade, trade_curve
 from specdec_core.theory import expected_tokens
 
 P, Q = np.array([0.1, 0.6, 0.3]), np.array([0.5, 0.3, 0.2])
@@ -22,6 +22,24 @@ def test_a_comparison_by_hand():
     assert found.changes[0] == (Change.SAME,) * 3
     assert found.changes[1] == (Change.GAINED, Change.VANISHED, Change.GAINED)
     assert found.changes[2] == (Change.LOST, Change.GAINED, Change.LOST)
+
+
+def test_the_closing_sentence_has_the_numbers():
+    found = compare(P, Q, [Rule(), Rule("fixed", 0.5), Rule("always")], k=3)
+    assert closing(found, 0) == (
+        "Random threshold accepts 0.600 of the candidates, and what is emitted follows p exactly."
+    )
+    assert closing(found, 1) == (
+        "Fixed threshold, c = 0.5 accepts 0.500 of the candidates, and the price is a bias of 0.100: so much of the"
+        " probability lies on the wrong tokens. 1 token that p allows can no longer appear."
+    )
+    assert closing(found, 2).endswith("wrong tokens.")
+
+
+def test_a_comparison_as_csv():
+    rows = law_csv(compare(P, Q, [Rule("fixed", 0.5)], k=2), ["=on", "the"]).splitlines()
+    assert rows[0] == 'token,id,p,q,"Fixed threshold, c = 0.5"'
+    assert rows[1].startswith("'=on,1,0.6,0.3,0.675") and rows[3].startswith("1 others,,")
 
 
 def test_an_empty_rest_is_exactly_empty():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specdec_core.acceptance import CORRECTIONS, RULES, Rule, output_law
 from specdec_core.distributions import InvalidDistribution, draw
-from specdec_core.simulation import checkpoints, collect, expected_error, simulate
+from specdec_core.simulation import checkpoints, collect, expected_error, history_csv, simulate
 from specdec_core.statistics import LEVEL, goodness_of_fit, power
 
 P, Q = np.array([0.1, 0.6, 0.3]), np.array([0.5, 0.3, 0.2])
@@ -104,6 +104,14 @@ def test_a_run_can_be_stopped():
     assert stopped.trials == checkpoints(10**9)[3]
     with pytest.raises(ValueError, match="stopped before"):
         collect([])
+
+
+def test_a_run_as_csv():
+    done = collect(simulate(P, Q, RULE_LIST, trials=100, seed=2))
+    rows = history_csv(done).splitlines()
+    assert rows[0] == "trials,rule,parameter,correction,accepted,tv_target,tv_law"
+    assert len(rows) == 1 + len(done.history) * len(RULE_LIST)
+    assert rows[2].startswith("10,fixed,0.5,residual,")
 
 
 def test_memory_is_bounded_by_the_chunk():

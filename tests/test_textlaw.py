@@ -1,5 +1,7 @@
 """Texts under a rule: the exact law by enumeration, decoding against it at the third token, estimates, records."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,8 @@ from specdec_core.models.protocol import Pair
 from specdec_core.models.toy import ToyModel, ToyTokenizer, toy_pair
 from specdec_core.statistics import LEVEL, goodness_of_fit, power
 from specdec_core.textlaw import position_law, text_law
-from specdec_core.texts import TextTally, continue_texts, measure_text
-from specdec_core.textstudy import InvalidStudy, TextRecord, parting, study_from_bytes, study_to_bytes
+from specdec_core.texts import TextTally, continue_texts, measure_text, pair_at
+from specdec_core.textstudy import InvalidStudy, TextRecord, parting, study_csv, study_from_bytes, study_to_bytes
 from specdec_core.trace import Settings
 
 NO_END: frozenset[int] = frozenset()
@@ -205,6 +207,27 @@ def test_a_study_survives_being_written():
         assert [x.ids for x in a.texts] == [x.ids for x in b.texts]
         assert a.log_p.value == pytest.approx(b.log_p.value, rel=1e-5)
         assert [x.log_p for x in a.texts] == [pytest.approx(x.log_p, rel=1e-5) for x in b.texts]
+
+
+def test_a_study_as_csv():
+    tally = TextTally(toy_pair(), Settings("the cat", "toy", max_new_tokens=4), [Rule(), Rule("always")], groups=2)
+    list(continue_texts(tally, range(4)))
+    rows = study_csv(tally.study()).splitlines()
+    assert len(rows) == 1 + 2 * 4 and rows[0].startswith("rule,parameter,correction,position,texts,noise,log_p,")
+    with pytest.raises(ValueError, match="groups"):
+        TextTally(toy_pair(), Settings("the cat", "toy"), [Rule()], groups=1)
+
+
+def test_a_place_in_a_prompt():
+    toy = toy_pair()
+    p, q = pair_at(toy, "the cat sat", 2)
+    target: Any = toy.target
+    draft: Any = toy.draft
+    assert p == pytest.approx(target.law([0, 1])) and q == pytest.approx(draft.law([0, 1]))
+    assert pair_at(toy, "the cat")[0] == pytest.approx(p)
+    for position in (0, 4):
+        with pytest.raises(ValueError, match="position must be between 1 and 3"):
+            pair_at(toy, "the cat sat", position)
 
 
 def test_recorded_texts_can_be_read():
