@@ -79,6 +79,16 @@ class Job:
             self._generator = decode(self.pair, self.settings)
         return next(self._generator, None)
 
+    def advance(self) -> bool:
+        """One turn, taken by the runner once the pair is there: the next block. True when nothing more can come.
+
+        Other work that needs a pair overrides this, in turns of about a second at most, for others wait meanwhile.
+        """
+        block = self._next()
+        if block is not None:
+            self.blocks.append(block)
+        return block is None or bool(block.ends)
+
 
 class Runner:
     """The queue and its thread.
@@ -158,7 +168,7 @@ class Runner:
                 job.state = State.LOADING
                 job.pair = self._pair(job.models)
             job.state = State.RUNNING
-            block = job._next()
+            ended = job.advance()
         except (ModelUnavailable, InvalidPrompt) as error:
             job.error, job.state = str(error), State.FAILED
             return
@@ -169,9 +179,7 @@ class Runner:
             log.exception("a block failed")
             job.error, job.state = "The models failed at this block; the blocks so far are kept.", State.FAILED
             return
-        if block is not None:
-            job.blocks.append(block)
-        self._settle(job, ended=block is None or bool(block.ends))
+        self._settle(job, ended)
 
     def _settle(self, job: Job, ended: bool) -> None:
         with self._lock:
