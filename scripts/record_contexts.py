@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from specdec_core import contexts
-from specdec_core.contexts import Context, rounding_of, store, store_index
-from specdec_core.distributions import probabilities
+from specdec_core.contexts import Context, store, store_index
+from specdec_core.distributions import probabilities, total_variation
 from specdec_core.models.pairs import load_pair
 from specdec_core.models.protocol import Pair
 from specdec_core.theory import acceptance_rate
@@ -73,7 +73,8 @@ def measured(pair: Pair, name: str, kind: str, text: str) -> tuple[Context, np.n
     ids = pair.tokenizer.encode(text)
     target, draft = (model.start().extend(ids)[-1] for model in (pair.target, pair.draft))
     # alpha is that of what is stored, not of what was rounded to it.
-    p, q = (probabilities(x.astype(np.float16)) for x in (target, draft))
+    p, q = (probabilities(contexts.packed(x)) for x in (target, draft))
+    moved = max(total_variation(a, probabilities(x)) for a, x in ((p, target), (q, draft)))
     found = Context(
         name=name,
         kind=kind,
@@ -82,7 +83,7 @@ def measured(pair: Pair, name: str, kind: str, text: str) -> tuple[Context, np.n
         alpha=round(acceptance_rate(p, q), 6),
         draft=pair.draft.info.name,
         target=pair.target.info.name,
-        rounding=max(rounding_of(target), rounding_of(draft)),
+        rounding=float(f"{moved:.2g}"),
     )
     return found, target, draft
 
@@ -114,7 +115,7 @@ def main() -> None:
         folder = Path(name)
         for place, target, draft in found:
             if place in kept:
-                store(folder, place, target, draft)
+                store(folder, place.name, target, draft)
         store_index(folder, kept, [pair.tokenizer.token_text(i) for i in range(pair.target.vocabulary_size)])
         size = sum(x.stat().st_size for x in folder.iterdir())
         if size > LIMIT:

@@ -1,8 +1,8 @@
 """Recorded places in real texts: what draft and target said of the next token, over the whole vocabulary.
 
-Stored are the models' logits in half precision, which holds bfloat16 logits of this size exactly. p and q are made of
-what is stored, in float64, by the same ``probabilities`` as everywhere: they sum to one by construction, and any
-temperature, top-k and top-p can be asked for.
+Stored are the models' logits less their maximum, in half precision: finest where the mass is. p and q are made of what
+is stored, in float64, by the same ``probabilities`` as everywhere: an exact pair of distributions of their own, at any
+temperature, top-k and top-p.
 
 Does not know: how they were made (``scripts/record_contexts.py`` does), the screen.
 """
@@ -33,7 +33,7 @@ class Context:
     """A place in a text: what stands before the token in question, and how much the two models agree there.
 
     kind: story, fact, code, ... . text: everything before the token. ids: the same as token ids. alpha: sum min(p, q)
-    at temperature 1. rounding: the largest error that storing a logit in half precision made (0 for bfloat16 models).
+    at temperature 1. rounding: how far half precision moved the larger of p and q, in total variation.
     """
 
     name: str
@@ -108,23 +108,18 @@ def token_texts(ids: Sequence[int]) -> list[str]:
 # --- writing (for scripts/record_contexts.py) ------------------------------------------------------------------------
 
 
-def store(folder: Path, found: Context, target: NDArray[Any], draft: NDArray[Any]) -> None:
-    """Write the logits of one context, each of shape ``(V,)``.
-
-    Raises ValueError where half precision cannot hold them.
-    """
+def packed(values: NDArray[Any]) -> NDArray[np.float16]:
+    """Logits of shape ``(V,)`` as they are stored. Raises ValueError where half precision cannot hold one."""
     with np.errstate(over="ignore"):
-        small = [np.asarray(x, dtype=np.float16) for x in (target, draft)]
-    for a, b in zip(small, (target, draft), strict=True):
-        if np.any(np.isinf(a) != np.isinf(b)):
-            raise ValueError(f"the logits at {found.name} do not fit into half precision.")
-    np.savez_compressed(folder / f"{found.name}.npz", target=small[0], draft=small[1])
+        small: NDArray[np.float16] = (values - values.max()).astype(np.float16)
+    if np.any(np.isinf(small) != np.isinf(values)):
+        raise ValueError("the logits do not fit into half precision.")
+    return small
 
 
-def rounding_of(values: NDArray[Any]) -> float:
-    """The largest error that half precision makes on ``values``; infinite ones are held exactly."""
-    finite = values[np.isfinite(values)].astype(np.float64)
-    return float(np.abs(finite - finite.astype(np.float16)).max())
+def store(folder: Path, name: str, target: NDArray[Any], draft: NDArray[Any]) -> None:
+    """Write the logits of one context, each of shape ``(V,)``. Raises ValueError as ``packed`` does."""
+    np.savez_compressed(folder / f"{name}.npz", target=packed(target), draft=packed(draft))
 
 
 def store_index(folder: Path, found: Sequence[Context], texts: Sequence[str]) -> None:
