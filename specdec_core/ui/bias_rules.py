@@ -5,6 +5,7 @@ Numbers are read from the session, so that parts of the page which are drawn aga
 Does not know: what is done with the rules.
 """
 
+import re
 from collections.abc import Mapping
 
 import streamlit as st
@@ -111,9 +112,15 @@ def explain(rules: tuple[Rule, ...], notation: Notation) -> None:
         badge = f":green-badge[:material/check: {_('exact')}]" if rule.exact else f":orange-badge[{_('biased')}]"
         if rule.exact and not rule.spec.exact:
             badge = f":green-badge[:material/check: {_('exact with this number')}]"
-        says = [_(rule.spec.says)]
+        says = [in_letters(_(rule.spec.says), notation)]
         if rule.correction != "residual":
-            says.append(_(CORRECTIONS[rule.correction].says))
+            says.append(in_letters(_(CORRECTIONS[rule.correction].says), notation))
         st.markdown(f"**{literal(rule_label(rule))}** {badge} {literal(' '.join(says))}")
         if rule.spec.sources:
             st.caption(literal("; ".join(rule.spec.sources) + "."))
+
+
+def in_letters(text: str, notation: Notation) -> str:
+    """A sentence of the registry, which is written in the code's own letters, in the letters of the screen."""
+    letters = {"p": notation.p, "q": notation.q, "r": notation.r}
+    return re.sub(r"\b[pqr]\b", lambda found: letters[found.group()], text)

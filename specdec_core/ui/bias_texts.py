@@ -3,8 +3,6 @@
 Does not know: how texts are made, the place and the rules above on the page.
 """
 
-import os
-
 import streamlit as st
 
 from specdec_core.bias import rule_label
@@ -69,8 +67,8 @@ def _what_it_is(study: TextStudy) -> str:
     s = study.settings
     n = len(study.rules[0].texts)
     return ngettext(
-        "“{prompt}”, continued {n} time under each rule, {tokens} tokens each, {tau} = {value}, the same seeds for all.",
-        "“{prompt}”, continued {n} times under each rule, {tokens} tokens each, {tau} = {value}, the same seeds for all.",
+        "“{prompt}”, continued {n} time under each rule, {tokens} tokens each, {tau} = {value}, same seeds for all.",
+        "“{prompt}”, continued {n} times under each rule, {tokens} tokens each, {tau} = {value}, same seeds for all.",
         n,
     ).format(prompt=s.prompt, n=n, tokens=s.max_new_tokens, tau=notation().tau, value=s.tau)
 
@@ -144,12 +142,12 @@ def study_words(study: TextStudy) -> str:
     }
     if found.law_tv.value[-1] - 2 * found.law_tv.error[-1] > study.floor[-1]:
         return _(
-            "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's; chance alone would show"
-            " at most about {noise}. The bias of single steps has travelled through the text."
+            "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's; chance alone would"
+            " show at most about {noise}. The bias of single steps has travelled through the text."
         ).format(**words)
     return _(
-        "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's, and chance alone would show"
-        " up to about {noise}: so many texts are too few to tell them apart there."
+        "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's, and chance alone would"
+        " show up to about {noise}: so many texts are too few to tell them apart there."
     ).format(**words)
 
 
@@ -190,7 +188,8 @@ def _common(a: TextRecord, b: TextRecord) -> int:
     """How many characters both texts share, cut back to the end of a word."""
     if a.ids == b.ids:
         return len(a.text)
-    same = len(os.path.commonprefix([a.text, b.text]))
+    pairs = zip(a.text, b.text, strict=False)
+    same = next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a.text), len(b.text)))
     while 0 < same < min(len(a.text), len(b.text)) and a.text[same - 1].isalnum():
         same -= 1
     return same

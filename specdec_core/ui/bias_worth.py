@@ -146,6 +146,7 @@ def as_json(place: Place, rules: tuple[Rule, ...], tau: int) -> str:
         }
         for rule, law, out in zip(rules, found.laws, found.outputs, strict=True)
     ]
+    points = bias_place.trades(place, rules, tau)
     data = {
         "place": place.key,
         "alpha": place.alpha,
@@ -155,16 +156,10 @@ def as_json(place: Place, rules: tuple[Rule, ...], tau: int) -> str:
         "q": found.q.tolist(),
         "laws": laws,
         "tau": tau,
-        "trade": [
-            {"rule": rule_label(x.rule), "tokens_per_block": x.tokens, "tv": x.tv} for x in _points(place, rules, tau)
-        ],
+        "trade": [{"rule": rule_label(x.rule), "tokens_per_block": x.tokens, "tv": x.tv} for x in points],
         "simulation": None if run is None or run.last is None else _simulation(run),
     }
     return json.dumps(to_plain(data), ensure_ascii=False, indent=1)
-
-
-def _points(place: Place, rules: tuple[Rule, ...], tau: int) -> tuple[Trade, ...]:
-    return bias_place.trades(place, rules, tau)
 
 
 def _simulation(run: Run) -> dict[str, object]:
