@@ -4,26 +4,18 @@ from specdec_core.ui.shell import begin_page
 
 begin_page("live_models")
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from specdec_core.ui.live import console, recorded_view, results, upload_view  # noqa: E402
-from specdec_core.words import _  # noqa: E402
+from specdec_core.ui.links import choice
+from specdec_core.ui.live import console, recorded_view, results, upload_view
+from specdec_core.words import _
 
 SOURCES = {"live": _("Live"), "recorded": _("Recorded"), "upload": _("From a file")}
 
 st.markdown(
     _("Two real models continue your prompt. The small one proposes, the large one disposes, and a number decides.")
 )
-source = st.segmented_control(
-    _("Where the blocks come from"),
-    list(SOURCES),
-    default="live",
-    required=True,
-    key="source",
-    bind="query-params",
-    format_func=lambda x: SOURCES[x],
-    label_visibility="collapsed",
-)
+source = choice(_("Where the blocks come from"), SOURCES, "live_from", label_visibility="collapsed")
 if source == "recorded":
     recorded_view()
 elif source == "upload":

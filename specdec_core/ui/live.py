@@ -11,8 +11,9 @@ from specdec_core.runner import Busy, Job, State
 from specdec_core.steps import Kind, steps
 from specdec_core.strip import strip_data
 from specdec_core.trace import InvalidTrace, Settings, Trace, trace_from_json
-from specdec_core.ui.live_settings import LiveSettings, controls, examples_menu, prompt_field
+from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
+from specdec_core.ui.live_settings import LiveSettings, controls, examples_menu, prompt_field
 from specdec_core.ui.replay import show_trace
 from specdec_core.ui.runners import runner
 from specdec_core.ui.shell import notation
@@ -183,9 +184,7 @@ def recorded_view() -> None:
     if not names:
         st.info(_("No recorded texts are installed."))
         return
-    name = st.selectbox(
-        _("Recorded text"), names, key="text", bind="query-params", format_func=lambda x: _title(recorded.load(x))
-    )
+    name = choice(_("Recorded text"), {x: _title(recorded.load(x)) for x in names}, "text", menu=True)
     trace = recorded.load(name)
     st.caption(literal(describe(trace.settings, notation())))
     show_trace(trace, "recorded")

@@ -11,7 +11,7 @@ import streamlit as st
 from specdec_core.acceptance import CORRECTIONS, RULES
 from specdec_core.models.pairs import describe
 from specdec_core.trace import MAX_NEW_TOKENS, MAX_TAU, Settings
-from specdec_core.ui.links import check_link, number, one_of, whole
+from specdec_core.ui.links import check_link, choice, number, whole
 from specdec_core.words import Notation, _
 
 MAX_PROMPT = 2000
@@ -55,12 +55,7 @@ def _check() -> None:
         top_p=number(0.01, 1),
         seed=whole(0, 2**32 - 1),
         tokens=whole(1, 256),
-        rule=one_of(RULES),
         c=number(0, 1),
-        correction=one_of(CORRECTIONS),
-        pair=one_of([p.name for p in describe()]),
-        device=one_of(DEVICES),
-        dtype=one_of(DTYPES),
     )
 
 
@@ -105,9 +100,7 @@ def controls(notation: Notation) -> LiveSettings | None:
 
 
 def _rule() -> str:
-    rule = st.selectbox(
-        _("Rule"), list(RULES), key="rule", bind="query-params", format_func=lambda name: _(RULES[name].title)
-    )
+    rule = choice(_("Rule"), {name: _(spec.title) for name, spec in RULES.items()}, "rule", menu=True)
     st.caption(_(RULES[rule].says))
     return rule
 
@@ -128,30 +121,21 @@ def _parameter(rule: str) -> float | None:
 
 
 def _more() -> dict[str, object]:
-    pairs = describe()
+    more: dict[str, object] = {}
     a, b = st.columns(2)
-    more: dict[str, object] = {
-        "max_new_tokens": a.slider(_("Longest text, in tokens"), 1, 256, 48, key="tokens", bind="query-params"),
-        "correction": b.selectbox(
-            _("Correction"),
-            list(CORRECTIONS),
-            key="correction",
-            bind="query-params",
-            format_func=lambda name: _(CORRECTIONS[name].title),
-        ),
-        "top_k": a.slider(_("Top-k (0: off)"), 0, 200, 0, key="top_k", bind="query-params"),
-        "top_p": b.slider(_("Top-p (1: off)"), 0.01, 1.0, 1.0, 0.01, key="top_p", bind="query-params"),
-        "pair": st.selectbox(
-            _("Models"),
-            [p.name for p in pairs],
-            key="pair",
-            bind="query-params",
-            format_func=lambda name: next(p.title for p in pairs if p.name == name),
-        ),
-    }
+    with a:
+        more["max_new_tokens"] = st.slider(_("Longest text, in tokens"), 1, 256, 48, key="tokens", bind="query-params")
+        more["top_k"] = st.slider(_("Top-k (0: off)"), 0, 200, 0, key="top_k", bind="query-params")
+    with b:
+        titles = {name: _(spec.title) for name, spec in CORRECTIONS.items()}
+        more["correction"] = choice(_("Correction"), titles, "correction", menu=True)
+        more["top_p"] = st.slider(_("Top-p (1: off)"), 0.01, 1.0, 1.0, 0.01, key="top_p", bind="query-params")
+    more["pair"] = choice(_("Models"), {p.name: p.title for p in describe()}, "pair", menu=True)
     a, b = st.columns(2)
-    more["device"] = a.selectbox(_("Device"), DEVICES, key="device", bind="query-params", format_func=_)
-    more["dtype"] = b.selectbox(_("Number format"), DTYPES, key="dtype", bind="query-params", format_func=_)
+    with a:
+        more["device"] = choice(_("Device"), {name: _(name) for name in DEVICES}, "device", menu=True)
+    with b:
+        more["dtype"] = choice(_("Number format"), {name: _(name) for name in DTYPES}, "dtype", menu=True)
     return more
 
 

@@ -9,11 +9,12 @@ import streamlit as st
 
 from specdec_core.figures.palette import Theme
 from specdec_core.ui import glossary
+from specdec_core.ui.links import choice
 from specdec_core.ui.pages import sections, spec
 from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
 
 _MARK = "_came_through_app"
-_PER_PAGE = ("step", "block", "candidate", "example", "step_is_playing")
+_PER_PAGE = ("step", "block", "candidate", "step_is_playing")
 _ROOT = Path(__file__).resolve().parents[2]
 
 _PRESENT_CSS = """
@@ -49,7 +50,7 @@ def _pages() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
 def run_app() -> None:
     """What app.py does: page config, navigation, sidebar, and the page itself."""
     _configure()
-    use_language(str(st.session_state.get("lang", "en")))
+    use_language(str(st.session_state.get("lang", "")))
     page = st.navigation({k: v for k, v in _pages().items() if v}, expanded=True)
     _sidebar()
     st.session_state[_MARK] = True
@@ -72,7 +73,7 @@ def begin_page(name: str, heading: str | None = None) -> None:
         _configure()
         st.navigation({k: v for k, v in _pages().items() if v})
         st.rerun()
-    use_language(str(st.session_state.get("lang", "en")))
+    use_language(str(st.session_state.get("lang", "")))
     st.html(_CSS)
     _forget_other_page(name)
     _top_line(heading or spec(name).title)
@@ -104,18 +105,15 @@ def _top_line(title: str) -> None:
 
 def _sidebar() -> None:
     with st.sidebar:
-        st.selectbox(
+        choice(
             _("Notation"),
-            list(NOTATIONS),
-            key="notation",
-            bind="query-params",
-            format_func=lambda name: NOTATIONS[name].title,
+            {name: known.title for name, known in NOTATIONS.items()},
+            "notation",
+            menu=True,
             help=_("Changes the letters everywhere. The calculations stay the same."),
         )
         if len(LANGUAGES) > 1:
-            st.selectbox(
-                _("Language"), list(LANGUAGES), key="lang", bind="query-params", format_func=lambda x: LANGUAGES[x]
-            )
+            choice(_("Language"), LANGUAGES, "lang", menu=True)
 
 
 def present() -> bool:
@@ -125,7 +123,7 @@ def present() -> bool:
 
 def notation() -> Notation:
     """The letters in use."""
-    return NOTATIONS.get(str(st.session_state.get("notation", "book")), NOTATIONS["book"])
+    return NOTATIONS.get(str(st.session_state.get("notation", "")), NOTATIONS["book"])
 
 
 def theme() -> Theme:

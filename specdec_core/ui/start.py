@@ -9,7 +9,7 @@ import streamlit as st
 
 from specdec_core.models import recorded
 from specdec_core.trace import Block, Trace
-from specdec_core.ui.links import check_link, one_of
+from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
 from specdec_core.ui.replay import describe_models
@@ -66,17 +66,7 @@ def real_block() -> None:
     if not known:
         st.info(_("No recorded texts are installed."))
         return
-    names = [e.name for e in known]
-    check_link(example=one_of(names))
-    chosen = st.segmented_control(
-        _("A real block, recorded"),
-        names,
-        default=names[0],
-        required=True,
-        key="example",
-        bind="query-params",
-        format_func=lambda name: next(e.title for e in known if e.name == name),
-    )
+    chosen = choice(_("A real block, recorded"), {e.name: e.title for e in known}, "shown")
     example = next(e for e in known if e.name == chosen)
     block = example.trace.blocks[example.index]
 
