@@ -79,28 +79,24 @@ def compare(p: Array, q: Array, rules: Sequence[Rule], k: int = 10, laws: Sequen
 
 def change(before: float, after: float) -> Change:
     """What became of a token with probability ``before`` under p and ``after`` under a rule."""
+    if (before == 0) != (after == 0):
+        return Change.APPEARED if before == 0 else Change.VANISHED
     if abs(after - before) <= UNCHANGED:
         return Change.SAME
-    if before == 0:
-        return Change.APPEARED
-    if after == 0:
-        return Change.VANISHED
     return Change.GAINED if after > before else Change.LOST
 
 
 def count_changes(p: Array, law: Law) -> dict[Change, int]:
     """How many tokens of the vocabulary gained, lost, vanished, appeared."""
     out = law.output
-    moved = np.abs(out - p) > UNCHANGED
-    appeared, vanished = moved & (p == 0), moved & (out == 0) & (p > 0)
-    plain = moved & (p > 0) & (out > 0)
-    return {
-        Change.GAINED: int(np.sum(plain & (out > p))),
-        Change.LOST: int(np.sum(plain & (out < p))),
-        Change.VANISHED: int(np.sum(vanished)),
-        Change.APPEARED: int(np.sum(appeared)),
-        Change.SAME: int(np.sum(~moved)),
+    both = (p > 0) & (out > 0)
+    found = {
+        Change.GAINED: int(np.sum(both & (out > p + UNCHANGED))),
+        Change.LOST: int(np.sum(both & (out < p - UNCHANGED))),
+        Change.VANISHED: int(np.sum((p > 0) & (out == 0))),
+        Change.APPEARED: int(np.sum((p == 0) & (out > 0))),
     }
+    return found | {Change.SAME: p.size - sum(found.values())}
 
 
 def rule_label(rule: Rule) -> str:

@@ -55,7 +55,11 @@ def test_tokens_that_nobody_gives_anything_are_not_shown():
 def test_an_impossible_token_that_a_rule_emits_appeared():
     law = output_law(np.array([0.0, 1.0]), np.array([0.5, 0.5]), Rule("always"))
     assert count_changes(np.array([0.0, 1.0]), law)[Change.APPEARED] == 1
-    assert change(0.0, 0.5) is Change.APPEARED and change(0.5, 0.5 + 1e-12) is Change.SAME
+    assert (
+        change(0.0, 0.5) is Change.APPEARED
+        and change(1e-12, 0.0) is Change.VANISHED
+        and change(0.5, 0.5 + 1e-12) is Change.SAME
+    )
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 50))
