@@ -50,17 +50,14 @@ def controls() -> Correction | None:
 
 
 def show_picture(x: Correction) -> None:
-    """What is kept, cut and lacking; beside it the lack, scaled to one."""
+    """What is kept, cut and lacking; below it the lack, scaled to one."""
     tokens = [piece.token for piece in x.listed]
     p, q = [piece.p for piece in x.listed], [piece.q for piece in x.listed]
-    left, right = st.columns([3, 2])
-    with left:
-        chart(overlap(tokens, p, q, theme(), N, x.candidate), "overlap", overlap_text(tokens, p, q, N))
-    with right:
-        if x.nothing_left:
-            st.info(_("Nothing left to correct."), icon=":material/done_all:")
-        else:
-            chart(residual_bars(x, theme(), N), "residual", residual_text(x))
+    chart(overlap(tokens, p, q, theme(), N, x.candidate), "overlap", overlap_text(tokens, p, q, N))
+    if x.nothing_left:
+        st.info(_("Nothing left to correct."), icon=":material/done_all:")
+    else:
+        chart(residual_bars(x, theme(), N), "residual", residual_text(x))
     st.markdown(literal(lesson.summary(x, N)))
 
 
@@ -108,9 +105,10 @@ def show_wrong(x: Correction) -> None:
 
 
 ui.question(_("A candidate fell. Which token takes its place?"))
-picture = st.container()
-st.subheader(_("Numbers"), anchor=False)
-current = controls()
+# Side by side, so that the table stays where it is while the picture changes.
+picture, table = st.columns([3, 2], gap="medium")
+with table:
+    current = controls()
 if current is not None:
     with picture:
         show_picture(current)

@@ -29,20 +29,16 @@ def show_laws(x: Comparison) -> None:
     tokens, p = list(x.pair.tokens), [row.p for row in x.rows]
     out = [row.fixed for row in x.rows]
     most = max([*p, *out])  # one scale on both sides
-    left, right = st.columns(2)
-    with left:
-        st.markdown(f"**{literal(_('A random threshold: {r} from U(0,1)').format(r=N.r))}**")
-        random = x.random.output.tolist()
-        figure = law_bars(tokens, p, random, _("what comes out"), theme(), N, most)
-        chart(figure, "random_law", law_text(tokens, p, random, N))
-        st.markdown(literal(_("Total variation from {p}: 0, whatever the table says.").format(p=N.p)))
-    with right:
-        st.markdown(f"**{literal(_('A fixed threshold: c = {c}').format(c=f'{x.c:g}'))}**")
-        figure = law_bars(tokens, p, out, _("what comes out"), theme(), N, most)
-        chart(figure, "fixed_law", law_text(tokens, p, out, N))
-        st.markdown(
-            literal(_("Total variation from {p}: {tv}.").format(p=N.p, tv=probability(0.0 if x.exact else x.fixed.tv)))
-        )
+    random = x.random.output.tolist()
+    head = _("A random threshold, {r} from U(0,1): total variation from {p} is 0, whatever the table says.")
+    st.markdown(literal(head.format(r=N.r, p=N.p)))
+    figure = law_bars(tokens, p, random, _("what comes out"), theme(), N, most)
+    chart(figure, "random_law", law_text(tokens, p, random, N))
+    head = _("A fixed threshold, c = {c}: total variation from {p} is {tv}.")
+    tv = probability(0.0 if x.exact else x.fixed.tv)
+    st.markdown(literal(head.format(c=f"{x.c:g}", p=N.p, tv=tv)))
+    figure = law_bars(tokens, p, out, _("what comes out"), theme(), N, most)
+    chart(figure, "fixed_law", law_text(tokens, p, out, N))
 
 
 def show_fates(x: Comparison) -> None:
@@ -92,10 +88,11 @@ def redraw() -> None:
 
 
 ui.question(_("Why a random number? Why not simply keep every candidate with {p}/{q} ≥ 0.5?").format(p=N.p, q=N.q))
-picture = st.container()
-st.subheader(_("Numbers"), anchor=False)
-c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="why_c", bind="query-params")
-reading = pair_editor("why", lesson.presets(), lesson.preset_title, N)
+# Side by side, so that the table stays where it is while the picture changes.
+picture, table = st.columns([3, 2], gap="medium")
+with table:
+    c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="why_c", bind="query-params")
+    reading = pair_editor("why", lesson.presets(), lesson.preset_title, N)
 current = None if reading.pair is None else compare(reading.pair, round(float(c), 2))
 if current is None:
     picture.caption(_("The picture comes back as soon as both columns of the table are distributions."))

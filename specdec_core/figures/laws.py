@@ -54,7 +54,7 @@ def residual_bars(correction: Correction, theme: Theme, notation: Notation = BOO
 def _bars(theme: Theme, rows: int, right: float, per_row: int = 34) -> dict[str, object]:
     return layout(
         theme,
-        height=96 + per_row * rows,
+        height=80 + per_row * rows,
         yaxis={"autorange": "reversed", "type": "category", "tickfont": _MONO},
         xaxis={"range": [0, min(1.15, right)], "tickformat": ".2~f", "showgrid": True},
         legend={"traceorder": "normal"},
@@ -110,7 +110,7 @@ def law_bars(
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
     right = max([*p, *output, right, 0.2]) * 1.25
-    figure.update_layout(_bars(theme, len(names), right, per_row=48), barmode="group")
+    figure.update_layout(_bars(theme, len(names), right, per_row=42), barmode="group")
     return figure
 
 

@@ -161,7 +161,7 @@ def _problems(key: str, reading: Reading, rows: tuple[TypedRow, ...], notation: 
             _scale_button(key, column, reading, rows, notation)
     if reading.pair is not None:
         st.caption(
-            _("Click a cell and type: 0.25, 1/4 or 25 %. {low} to {high} rows. Both columns sum to 1.").format(
+            _("Click a cell and type: 0.25, 1/4 or 25 %. {low} to {high} rows; each column sums to 1.").format(
                 low=MIN_TOKENS, high=MAX_TOKENS
             )
         )
