@@ -92,8 +92,8 @@ def test_one_token_slider_writes_into_its_field() -> None:
 
 
 def test_the_notation_changes_the_letters() -> None:
-    at = page("one_token", notation="Chen et al. 2023")
-    at.selectbox(key="notation").set_value("chen").run()
+    at = page("one_token")
+    at.selectbox(key="notation_choice").set_value("chen").run()
     assert "r = 0.7 is not above q/p = 0.75" in said(at)
 
 
