@@ -419,7 +419,8 @@ def csv_rows(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
 def blocks_to_csv(blocks: Iterable[Block]) -> str:
     """The candidates as CSV. A token that a spreadsheet would take for a formula gets an apostrophe in front."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    # RFC 4180 line ends; with a bare "\n" the writer would leave a lone "\r" in a token unquoted.
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\r\n")
     writer.writeheader()
     for row in csv_rows(blocks):
         writer.writerow(row | {"token": spreadsheet_safe(row["token"])})

@@ -60,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: what fails fast is told first, and Playwright's event loop disturbs nobody."""
     for item in items:
-        if "postgresql" in getattr(getattr(item, "callspec", None), "params", {}).values():
+        parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+        if any(isinstance(value, str) and value == "postgresql" for value in parameters):
             item.add_marker("postgres")
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
