@@ -266,3 +266,14 @@ def trade_curve(line: Sweep, tau: int = 4) -> tuple[Array, Array]:
     """A sweep as points (expected tokens per block, TV), each of shape ``(N,)``."""
     tokens = np.array([expected_tokens(min(1.0, max(0.0, a)), tau) for a in line.acceptance.tolist()])
     return tokens, line.tv
+
+
+def frontier(alpha: float, tau: int = 4) -> tuple[Array, Array]:
+    """The least bias that any rule can have: points (expected tokens per block, TV), each of shape ``(101,)``.
+
+    A rule that accepts a share a >= alpha has TV >= a - alpha: what it keeps, s <= q with sum s = a, exceeds p by
+    sum max(0, s - p) >= sum (s - min(p, q)) = a - alpha, and drawing more never takes that away. Lenient acceptance and
+    the ensemble lie on the line; a fixed threshold lies above it.
+    """
+    accepted = np.linspace(alpha, 1.0, 101)
+    return np.array([expected_tokens(min(1.0, a), tau) for a in accepted.tolist()]), accepted - alpha

@@ -8,7 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specdec_core.acceptance import CORRECTIONS, RULES, Rule, output_law
-from specdec_core.bias import Change, change, closing, compare, count_changes, law_csv, sweep, trade, trade_curve
+from specdec_core.bias import (
+    Change,
+    change,
+    closing,
+    compare,
+    count_changes,
+    frontier,
+    law_csv,
+    sweep,
+    trade,
+    trade_curve,
+)
 from specdec_core.theory import expected_tokens
 
 P, Q = np.array([0.1, 0.6, 0.3]), np.array([0.5, 0.3, 0.2])
@@ -124,3 +135,20 @@ def test_a_trade_by_hand():
     assert (always.tokens, always.tv) == pytest.approx((5.0, 0.4))
     tokens, tv = trade_curve(sweep(P, Q), tau=4)
     assert tokens[0] == pytest.approx(5.0) and tv[0] == pytest.approx(0.4), "c = 0 accepts all that is possible"
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.floats(0.05, 1))
+def test_no_rule_has_less_bias_than_the_frontier(seed, size, number):
+    rng = np.random.default_rng(seed)
+    p, q = (rng.dirichlet(np.full(size, 0.5)) for _ in range(2))
+    alpha = float(np.minimum(p, q).sum())
+    for name, spec in RULES.items():
+        for correction in CORRECTIONS:
+            law = output_law(p, q, Rule(name, number if spec.parameter else None, correction))
+            assert law.tv >= law.acceptance - alpha - 1e-12, (name, correction)
+    for name in ("lenient", "ensemble"):
+        law = output_law(p, q, Rule(name, number))
+        assert law.tv == pytest.approx(law.acceptance - alpha, abs=1e-12), name
+    tokens, tv = frontier(alpha, 4)
+    assert (tokens[0], tv[0]) == (expected_tokens(alpha, 4), 0.0)
+    assert (tokens[-1], tv[-1]) == pytest.approx((5.0, 1 - alpha))

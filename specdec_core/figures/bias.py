@@ -150,8 +150,8 @@ class _Rows:
                 "zeroline": False,
             },
             xaxis={
-                # Room on the right for the words at the ends of the bars.
-                "range": [0, self.biggest * 1.32],
+                # Room on the right for the words at the ends of the bars, on the left for a ring at 0.
+                "range": [-0.02 * self.biggest, self.biggest * 1.32],
                 "tickformat": ".2~f",
                 "nticks": 6,
                 "title": axis_title(_("probability of the emitted token"), self.theme),

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from specdec_core.acceptance import RULES, Rule
-from specdec_core.bias import Sweep, Trade, rule_label, trade_curve
+from specdec_core.bias import Sweep, Trade, frontier, rule_label, trade_curve
 from specdec_core.distributions import Array
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import ZERO, axis_title, styles
@@ -54,9 +54,12 @@ class _Panel:
         self._line(row, x[[0, -1]], [level, level], {"color": self.c["accepted"], "width": 3, "dash": "dash"}, None)
         top = max(float(values.max()), level, 1e-3)
         self.figure.update_yaxes(range=[-0.05 * top, top * 1.16], row=row, col=1)
-        # The level's name stands where the curve is not: at c near 1 the curve ends on the other side.
-        above = float(values[-1]) < level or level < 0.1 * top
-        self._note(row, level_text, x=1, y=level, data_y=True, anchor=("right", "bottom" if above else "top"))
+        # The level's name stands where the curve is not: bias starts high, and acceptance ends on the other side.
+        if row == 1:
+            self._note(row, level_text, x=0.005, y=level, data_y=True, anchor=("left", "bottom"))
+        else:
+            anchor = ("right", "bottom" if float(values[-1]) < level else "top")
+            self._note(row, level_text, x=1, y=level, data_y=True, anchor=anchor)
         self._note(row, f"<b>{title}</b>", x=0, y=1, data_y=False, anchor=("left", "bottom"))
         if self.at is not None:
             self._mark(row, values, top)
@@ -149,11 +152,16 @@ def _rounded(value: float) -> float:
 
 
 def trade_map(
-    points: Sequence[Trade], theme: Theme, curves: Sequence[Sweep] = (), notation: Notation = BOOK
+    points: Sequence[Trade],
+    theme: Theme,
+    curves: Sequence[Sweep] = (),
+    alpha: float | None = None,
+    notation: Notation = BOOK,
 ) -> go.Figure:
     """Bias against expected tokens per block: one point per rule, one line per rule that was swept.
 
-    Exact rules lie on the floor; what lies further right is faster, what lies higher is more wrong.
+    Exact rules lie on the floor; what lies further right is faster, what lies higher is more wrong. alpha: the random
+    rule's acceptance; with it the least bias that any rule can have is drawn (``bias.frontier``).
     Raises ValueError without a point.
     """
     if not points:
@@ -161,6 +169,16 @@ def trade_map(
     c = colours(theme)
     tau = points[0].tau
     figure = go.Figure()
+    if alpha is not None:
+        tokens, tv = frontier(alpha, tau)
+        figure.add_scatter(
+            x=tokens,
+            y=tv,
+            mode="lines",
+            name=_("no rule has less bias"),
+            line={"color": c["kept"], "width": 7},
+            hoverinfo="skip",
+        )
     for line in curves:
         _add_curve(figure, line, tau, theme)
     for point, style in zip(points, styles([x.rule for x in points], theme), strict=True):
