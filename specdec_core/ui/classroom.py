@@ -51,12 +51,15 @@ def show_refusal(error: ClassroomError) -> None:
 
 def source() -> str:
     """Where a try of a key or a code comes from: the browser's address; none is known on this very machine."""
-    return st.context.ip_address or "this machine"
+    address = st.context.ip_address
+    return address if isinstance(address, str) else "this machine"
 
 
 def zone() -> tuple[tzinfo, str]:
     """The browser's time zone and its name; UTC where the browser or this machine does not know it."""
-    name = st.context.timezone or "UTC"
+    name = st.context.timezone
+    if not isinstance(name, str):
+        return UTC, "UTC"
     try:
         return ZoneInfo(name), name
     except (KeyError, ValueError, OSError):  # no such zone, or a system without the table of zones
@@ -71,7 +74,8 @@ def when(moment: datetime) -> str:
 
 def exercises_link(**parameters: str) -> str:
     """The address of the exercises page of this server as the browser sees it, with ``parameters``."""
-    here = urlsplit(st.context.url or "http://localhost:8501/teachers_desk")
+    url = st.context.url
+    here = urlsplit(url if isinstance(url, str) else "http://localhost:8501/teachers_desk")
     folder = here.path.rstrip("/").rpartition("/")[0]
     return urlunsplit((here.scheme, here.netloc, f"{folder}/exercises", urlencode(parameters), ""))
 
@@ -95,6 +99,19 @@ def as_grade(result: Result) -> Grade:
         for s in result.steps
     )
     return Grade(float(result.score), result.max_points, steps)
+
+
+def press(name: str) -> None:
+    """A button's callback: remember the press until the page's body asks for it.
+
+    A button's own value is lost when ``begin_page`` has to run the page a second time.
+    """
+    st.session_state[f"pressed_{name}"] = True
+
+
+def pressed(name: str) -> bool:
+    """Whether that button was pressed since the page asked last."""
+    return bool(st.session_state.pop(f"pressed_{name}", False))
 
 
 def points(value: float) -> str:

@@ -26,7 +26,7 @@ from specdec_core.exercises import (
     question_to_plain,
     suitable_levels,
 )
-from specdec_core.ui.classroom import question_of, refusals, zone
+from specdec_core.ui.classroom import press, pressed, question_of, refusals, zone
 from specdec_core.ui.exercise_block import chosen_block
 from specdec_core.ui.exercise_pick import thinking_word
 from specdec_core.ui.exercise_view import points_text, prompt, show_parts, solution
@@ -50,7 +50,15 @@ def compose(desk: Desk) -> None:
     options = _options()
     opens_at, closes_at = _times()
     listed = _entries()
-    if st.button(_("Create the assignment"), type="primary", icon=":material/add_task:", key="desk_create"):
+    st.button(
+        _("Create the assignment"),
+        type="primary",
+        icon=":material/add_task:",
+        key="desk_create",
+        on_click=press,
+        args=("desk_create",),
+    )
+    if pressed("desk_create"):
         if not listed:
             st.warning(_("Add a question first."), icon=":material/edit:")
             return
@@ -134,9 +142,7 @@ def _offer_file(data: bytes) -> None:
 def _offer_block() -> None:
     chosen = chosen_block()
     if chosen is None:
-        st.caption(
-            _("A block of the live page or a lesson can be added too: press “Make it a question” there, and come back.")
-        )
+        st.caption(_("A block of the live page or a lesson can be added too: press “Make it a question” there."))
         return
     levels = suitable_levels(chosen.block, chosen.context)
     if not levels:

@@ -8,7 +8,7 @@ Does not know: what stands on the desk.
 import streamlit as st
 
 from specdec_core.classroom import Desk
-from specdec_core.ui.classroom import refusals, room, source
+from specdec_core.ui.classroom import press, pressed, refusals, room, source
 from specdec_core.ui.desk_compose import compose
 from specdec_core.ui.desk_run import run_class
 from specdec_core.ui.links import choice
@@ -66,8 +66,15 @@ def _door() -> None:
     st.markdown(_("Compose an assignment, show its join code, and watch where the room goes wrong."))
     with st.form("desk_door", width=420):
         key = st.text_input(_("Teacher key"), type="password", max_chars=300, key="teacher_key")
-        pressed = st.form_submit_button(_("Open the desk"), type="primary", icon=":material/key:", key="open_desk")
+        st.form_submit_button(
+            _("Open the desk"),
+            type="primary",
+            icon=":material/key:",
+            key="open_desk",
+            on_click=press,
+            args=("open_desk",),
+        )
     st.caption(_("The desk stays open in this browser tab until you lock it or load the page anew."))
-    if pressed:
+    if pressed("open_desk"):
         st.session_state[_DESK] = here.open_desk(key or "", source())
         st.rerun()

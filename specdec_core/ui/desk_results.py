@@ -56,9 +56,7 @@ def _questions(desk: Desk, assignment: Assignment) -> None:
                 if form.answers == answers:
                     _format(form, made, assignment.title)
     st.caption(
-        _(
-            "The sheet is a page that prints cleanly: open it and print, or save it as PDF. JSON can be read in again here."
-        )
+        _("The sheet is a page that prints cleanly: open it, and print or save as PDF. JSON can be read in again.")
     )
 
 

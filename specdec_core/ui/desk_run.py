@@ -9,7 +9,7 @@ import streamlit as st
 
 from specdec_core.classroom import Assignment, ClassroomError, Deleted, Desk
 from specdec_core.ui.classroom import exercises_link, state_word, when
-from specdec_core.ui.desk_compose import moment_field
+from specdec_core.ui.desk_compose import moment_field, with_new_numbers
 from specdec_core.ui.desk_live import live
 from specdec_core.ui.desk_results import results
 from specdec_core.ui.literal import literal
@@ -107,10 +107,17 @@ def _do(desk: Desk, name: str, assignment_id: str, said: str, closes_at: datetim
         elif name == "open":
             desk.reschedule(assignment_id, None, desk.assignment(assignment_id).closes_at)
         elif name == "copy":
-            st.session_state[_CHOSEN] = desk.duplicate(assignment_id).id
+            st.session_state[_CHOSEN] = _copy(desk, assignment_id).id
         st.session_state["desk_said"] = ("done", said)
     except ClassroomError as error:
         st.session_state["desk_said"] = ("refused", str(error))
+
+
+def _copy(desk: Desk, assignment_id: str) -> Assignment:
+    """The same for another class. With other numbers: the first class knows the solutions of these."""
+    old = desk.assignment(assignment_id)
+    questions = [with_new_numbers(entry) for entry in desk.questions(assignment_id)]
+    return desk.create_assignment(old.title, questions, old.options)
 
 
 def _actions(desk: Desk, assignment: Assignment) -> None:
@@ -157,9 +164,7 @@ def _reopen(desk: Desk, id_: str) -> None:
 
 def _reveal(desk: Desk, id_: str) -> None:
     with st.popover(_("Show the solutions"), icon=":material/visibility:", key="desk_reveal_box"):
-        st.markdown(
-            _("Everyone who joined sees the solutions. No answer is taken afterwards, and there is no way back.")
-        )
+        st.markdown(_("Everyone who joined sees the solutions. No answer is taken then, and there is no way back."))
         said = _("The solutions are shown.")
         st.button(_("Show them now"), type="primary", key="desk_reveal", on_click=_do, args=(desk, "reveal", id_, said))
 
@@ -189,7 +194,7 @@ def _forget(desk: Desk, assignment: Assignment) -> None:
                 args=(desk, "all", assignment.id, assignment.id),
             )
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            number = st.number_input(_("Seat"), 1, max(1, 1000), key="desk_delete_seat", width=120)
+            number = st.number_input(_("Seat"), 1, 1000, key="desk_delete_seat", width=120)
             st.button(
                 _("Delete this student"),
                 key="desk_delete_one",

@@ -31,9 +31,12 @@ class ChosenBlock:
 
 def question_button(block: Block, verified: Sequence[Token], key: str) -> None:
     """“Make it a question”: opens the exercises with a question about ``block``."""
-    if st.button(_("Make it a question"), icon=":material/quiz:", key=f"{key}_question"):
+
+    def go() -> None:
         keep_block(block, tuple(token.text for token in verified[-12:]))
         st.switch_page(spec("exercises").file)
+
+    st.button(_("Make it a question"), icon=":material/quiz:", key=f"{key}_question", on_click=go)
 
 
 def keep_block(block: Block, context: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from specdec_core.classroom import Card, Classroom, ClassroomError
 from specdec_core.classroom.checks import LONGEST_NAME
-from specdec_core.ui.classroom import refusals, room, show_refusal, source, told, when
+from specdec_core.ui.classroom import press, pressed, refusals, room, show_refusal, source, told, when
 from specdec_core.ui.exercise_seat import seat_view
 from specdec_core.ui.links import carry
 from specdec_core.ui.literal import literal
@@ -94,7 +94,8 @@ def _ask_code(code: str) -> None:
             autocomplete="off",
             key="code_field",
         )
-        if st.form_submit_button(_("Go on"), type="primary", key="code_go"):
+        st.form_submit_button(_("Go on"), type="primary", key="code_go", on_click=press, args=("code_go",))
+        if pressed("code_go"):
             st.session_state[_ANYWHERE] = (typed or "").strip()
             st.rerun()
     st.caption(_("Your teacher shows it. Upper or lower case and hyphens do not matter."))
@@ -116,9 +117,16 @@ def _card(here: Classroom, code: str, card: Card) -> None:
         name = st.text_input(
             _("Your name (may be empty, or a pseudonym)"), max_chars=LONGEST_NAME, autocomplete="off", key="name_field"
         )
-        pressed = st.form_submit_button(_("Take a seat"), type="primary", icon=":material/event_seat:", key="take_seat")
+        st.form_submit_button(
+            _("Take a seat"),
+            type="primary",
+            icon=":material/event_seat:",
+            key="take_seat",
+            on_click=press,
+            args=("take_seat",),
+        )
     _statement(here)
-    if pressed:
+    if pressed("take_seat"):
         with refusals():
             seat = here.join(code, name or "", source())
             st.session_state[_MINE] = seat.token

@@ -5,7 +5,6 @@ Does not know: how a question is shown or answered.
 
 import random
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
@@ -130,6 +129,7 @@ def _filters() -> tuple[Entry, ...]:
     return found or entries()
 
 
-def shown_settings(entry: Entry) -> dict[str, Any]:
-    """Topics and thinking of an exercise in one line, for a caption."""
-    return {"thinking": thinking_word(entry.thinking), "topics": ", ".join(_(topic) for topic in entry.topics)}
+def described(entry: Entry) -> dict[str, str]:
+    """Thinking and topics of an exercise as plain text, for a caption."""
+    topics = ", ".join(_(topic) for topic in entry.topics)
+    return {"thinking": literal(thinking_word(entry.thinking)), "topics": literal(topics)}

@@ -24,7 +24,7 @@ from specdec_core.exercises import (
     variant,
 )
 from specdec_core.ui import exercise_pick
-from specdec_core.ui.classroom import points
+from specdec_core.ui.classroom import points, press, pressed
 from specdec_core.ui.exercise_block import chosen_block, offer_block
 from specdec_core.ui.exercise_view import field as answer_field
 from specdec_core.ui.exercise_view import hints, mark, points_text, prompt, show_parts, solution
@@ -56,8 +56,8 @@ def practice() -> None:
     attempt = _attempt(question)
     st.subheader(literal(question.title), anchor=False)
     st.caption(
-        _("To {thinking}: {topics}. {points}.").format(
-            **exercise_pick.shown_settings(entry), points=points_text(question.max_points)
+        _("{points}. Level of thinking: {thinking}. Topics: {topics}.").format(
+            points=points_text(question.max_points), **exercise_pick.described(entry)
         )
     )
     show_parts(question.stem)
@@ -120,7 +120,10 @@ def _ask(question: Question, step: Step, attempt: Attempt) -> None:
         given = answer_field(step, key, disabled=locked, given=_kept(step, attempt))
         label = _("Check again") if step.name in attempt.now else _("Check")
         # A form without a button is a fault, so the button stays when there is nothing left to check.
-        if st.form_submit_button(label, type="primary", key=f"check_{key}", disabled=locked):
+        st.form_submit_button(
+            label, type="primary", key=f"check_{key}", disabled=locked, on_click=press, args=(f"check_{key}",)
+        )
+        if pressed(f"check_{key}"):
             _check(step, attempt, given)
     shown = attempt.hints.get(step.name, 0)
     hints(step, shown)

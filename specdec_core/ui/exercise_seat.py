@@ -13,7 +13,7 @@ import streamlit as st
 
 from specdec_core.classroom import Classroom, OwnAnswer, StudentQuestion, StudentView
 from specdec_core.exercises import Kind, Question, Status, grade
-from specdec_core.ui.classroom import grader, points, question_of, refusals, when
+from specdec_core.ui.classroom import grader, points, press, pressed, question_of, refusals, when
 from specdec_core.ui.exercise_view import field, hints, mark, points_text, prompt, show_parts, solution
 from specdec_core.ui.literal import literal
 from specdec_core.words import _, ngettext
@@ -169,10 +169,17 @@ def _form(here: Classroom, token: str, view: StudentView, q: StudentQuestion, qu
             prompt(step)
             answers[step.name] = field(step, f"{key}_{step.name}")
             hints(step, st.session_state.get(f"{key}_{step.name}_hints", 0))
-        pressed = st.form_submit_button(_("Hand in"), type="primary", icon=":material/send:", key=f"{key}_hand_in")
+        st.form_submit_button(
+            _("Hand in"),
+            type="primary",
+            icon=":material/send:",
+            key=f"{key}_hand_in",
+            on_click=press,
+            args=(f"{key}_hand_in",),
+        )
         left = ngettext("{n} attempt left.", "{n} attempts left.", q.attempts_left).format(n=q.attempts_left)
         st.caption(left)
-    if pressed and _complete(question, answers, key):
+    if pressed(f"{key}_hand_in") and _complete(question, answers, key):
         _hand_in(here, token, q, answers, key)
 
 

@@ -20,6 +20,7 @@ from specdec_core.steps import Kind, steps
 from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token, blocks_to_csv
 from specdec_core.ui import block_table, block_walk
+from specdec_core.ui.exercise_block import question_button
 from specdec_core.ui.lesson import (
     BOOK_SOURCE,
     CHEN_SOURCE,
@@ -202,6 +203,7 @@ def _comparisons(built: core.BuildUp, n: Notation) -> str:
 
 def _downloads(shown: Shown) -> None:
     with st.container(horizontal=True):
+        question_button(shown.block, shown.verified, "block")
         st.download_button(
             _("Block as CSV"),
             blocks_to_csv([shown.block]),
