@@ -239,7 +239,7 @@ def install_models(without: str) -> None:
     """Fetch, check and convert the embedded target. Not having it stops nothing that does not need it."""
     if run(python("-m", "specdec_core", "models", "install")) == 0:
         return
-    say("The embedded model is not there (is there a network?). " + without)
+    say("The embedded model is not ready; the reason stands above. " + without)
     say("Everything else works. To try again: run the same command again.")
 
 
