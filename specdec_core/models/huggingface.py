@@ -121,7 +121,9 @@ class HuggingFaceModel:
         self._all_known = bool(self._known.all())
         config = module.config
         self._context = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-        self._keeps = "logits_to_keep" in inspect.signature(module.forward).parameters
+        known = inspect.signature(module.forward).parameters
+        self._keeps = "logits_to_keep" in known
+        self._cache_name = "cache" if "cache" in known else "past_key_values"  # older architectures use the old name
         self._info = ModelInfo(
             name,
             device=str(module.device),
@@ -149,10 +151,10 @@ class HuggingFaceModel:
         """One pass over ``tokens``, which extends ``cache``; logits after the ``last`` final ones, ``(last, V)``."""
         import torch
 
-        keep = {"logits_to_keep": last} if self._keeps else {}
+        more = {self._cache_name: cache} | ({"logits_to_keep": last} if self._keeps else {})
         with self.lock, torch.inference_mode():
             ids = torch.tensor([list(tokens)], dtype=torch.long, device=self.module.device)
-            out = self.module(input_ids=ids, past_key_values=cache, use_cache=True, **keep)
+            out = self.module(input_ids=ids, use_cache=True, **more)
             rows = out.logits[0, -last:].float().cpu().numpy()
         return self._fit(rows)
 
@@ -337,11 +339,12 @@ def load_model(
             local_files_only=True,
             use_safetensors=True,
             trust_remote_code=False,
+            ignore_mismatched_sizes=True,  # they come back in the report
             output_loading_info=True,
         )
         module, report = loaded
         # A weight that is in no file would be filled with random numbers, and the text would look like a bad model's.
-        missing = sorted(report.get("missing_keys") or ()) + sorted(report.get("mismatched_keys") or ())
+        missing = sorted(report.get("missing_keys") or ()) + sorted(x[0] for x in report.get("mismatched_keys") or ())
         module = module.to(device)
     except Exception as error:
         raise ModelUnavailable(f"{name} cannot be loaded: {first_line(error)}") from error
@@ -350,7 +353,9 @@ def load_model(
         if shown:
             logging.enable_progress_bar()
     if missing:
-        raise ModelUnavailable(f"{name} is not whole: its files lack the weight {missing[0]}.")
+        raise ModelUnavailable(
+            f"{name} is not whole: its files lack the weight {missing[0]}, or have it in another size."
+        )
     return HuggingFaceModel(module, name, tokenizer.vocabulary().values())
 
 

@@ -100,7 +100,7 @@ def _local_info(name: str) -> PairInfo:
     folder = _local()[name]
     try:
         for part in ("draft", "target"):
-            weights.inspect(folder / part, f"{folder.name}/{part}")
+            weights.inspect(folder / part, part)
     except ModelUnavailable as error:
         return PairInfo(name, folder.name, "draft", "target", ready=False, problem=str(error))
     return PairInfo(name, folder.name, "draft", "target", ready=True)
