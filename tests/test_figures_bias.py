@@ -99,7 +99,7 @@ def test_sweep_lines(theme, at):
 @pytest.mark.parametrize("theme", THEMES)
 def test_trade_map(theme):
     points = trade(P, Q, RULES)
-    figure = trade_figures.trade_map(points, theme, [sweep(P, Q), sweep(P, Q, "lenient")], 0.6)
+    figure = trade_figures.trade_map(points, theme, [sweep(P, Q), sweep(P, Q, "lenient")], alpha=0.6)
     check(figure, trade_figures.trade_text(points))
     assert (named(figure, "Fixed threshold, c = 0.5").x[0], named(figure, "Fixed threshold, c = 0.5").y[0]) == (
         points[1].tokens,

@@ -155,8 +155,8 @@ def trade_map(
     points: Sequence[Trade],
     theme: Theme,
     curves: Sequence[Sweep] = (),
-    alpha: float | None = None,
     notation: Notation = BOOK,
+    alpha: float | None = None,
 ) -> go.Figure:
     """Bias against expected tokens per block: one point per rule, one line per rule that was swept.
 
