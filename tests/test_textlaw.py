@@ -1,10 +1,12 @@
 """Texts under a rule: the exact law by enumeration, decoding against it at the third token, estimates, records."""
 
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
+from scripts.record_texts import fill
 from specdec_core import textstudy
 from specdec_core.acceptance import Rule, output_law
 from specdec_core.decoding import decode
@@ -228,6 +230,22 @@ def test_a_place_in_a_prompt():
     for position in (0, 4):
         with pytest.raises(ValueError, match="position must be between 1 and 3"):
             pair_at(toy, "the cat sat", position)
+
+
+def test_recording_goes_on_where_it_stopped(tmp_path):
+    """Nine texts in one go, or four and then five: the same study."""
+    path = tmp_path / "work" / "tally.npz"
+    settings = Settings("the cat", "toy", max_new_tokens=4)
+
+    def after(texts, where):
+        tally = TextTally(toy_pair(), settings, [Rule(), Rule("always")])
+        fill(tally, texts, time.monotonic() + 600, where)
+        return study_to_bytes(tally.study())
+
+    at_once = after(9, tmp_path / "other.npz")
+    assert after(4, path) != at_once
+    assert after(9, path) == at_once
+    assert sorted(x.name for x in path.parent.iterdir()) == ["tally.npz"], "nothing half written is left"
 
 
 def test_recorded_texts_can_be_read():
