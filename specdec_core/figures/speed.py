@@ -25,11 +25,12 @@ def speed_map(
     here: tuple[float, int] | None = None,
     highest: int = 16,
     notation: Notation = BOOK,
+    name: str = "",
 ) -> go.Figure:
     """Speed-up over alpha and tau for one ``cost`` (a draft step over a target pass).
 
     A thick line parts gain from loss (break-even), a dotted one joins the best tau of each alpha. here: the (alpha,
-    tau) of a run, marked.
+    tau) of a run, marked; name: what the legend says of it, with a place for {gain}.
     """
     c = colours(theme)
     alphas = np.round(np.linspace(0, 1, 101), 2)
@@ -51,7 +52,7 @@ def speed_map(
     if here is not None:
         figure.add_scatter(
             x=[here[0]], y=[here[1]], mode="markers", cliponaxis=False,
-            name=_("this run: × {gain}").format(gain=f"{speed_up(here[0], here[1], cost):.2f}"),
+            name=(name or _("this run: × {gain}")).format(gain=f"{speed_up(here[0], here[1], cost):.2f}"),
             marker={"symbol": "star", "size": 20, "color": c["background"], "line": {"width": 2, "color": c["ink"]}},
         )  # fmt: skip
     figure.update_layout(
