@@ -13,6 +13,7 @@ from specdec_core.figures.overlap import overlap, overlap_text
 from specdec_core.lessons import context_examples, draft_context
 from specdec_core.lessons.draft_context import DEFAULTS, MAX_CANDIDATES, Situation
 from specdec_core.numbers import probability
+from specdec_core.tokens import shown
 from specdec_core.ui import lesson as ui
 from specdec_core.ui.charts import chart
 from specdec_core.ui.choices import several
@@ -137,7 +138,7 @@ def show_recorded() -> None:
             _("Input “{x}”, verified “{y}”, drafted {own}. What does candidate {t} look like?").format(
                 x=example.x,
                 y=example.verified,
-                own=", ".join(f"“{c}”" for c in example.candidates),
+                own=", ".join(f"“{shown(c)}”" for c in example.candidates),
                 t=len(example.candidates) + 1,
             )
         )
@@ -160,7 +161,7 @@ def show_recorded() -> None:
     st.caption(
         literal(
             _(
-                "{tally} Shown are the likeliest tokens; α counts the whole vocabulary. Draft {draft}, target {target}."
+                "{tally} Shown are the likeliest tokens; α counts the whole vocabulary. Draft: {draft}. Target: {target}."
             ).format(tally=context_examples.tally(recorded), draft=recorded.draft, target=recorded.target)
         )
     )

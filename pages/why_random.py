@@ -50,7 +50,7 @@ def show_fates(x: Comparison) -> None:
         f"{N.p}/{N.q}": [lesson.ratio_words(row) for row in x.rows],
         _("under {r}").format(r=N.r): [lesson.random_words(row) for row in x.rows],
         _("under c = {c}").format(c=f"{x.c:g}"): [lesson.fixed_words(row) for row in x.rows],
-        _("c lets out"): [probability(row.fixed) for row in x.rows],
+        _("comes out"): [probability(row.fixed) for row in x.rows],
     }
     st.table(table, hide_index=True, alt=_("Per token: what both thresholds do to it, and how often it comes out"))
     st.download_button(

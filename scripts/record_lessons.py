@@ -6,6 +6,7 @@ Writes assets/lessons/context.json. Run it again whenever the draft's weights ch
 """
 
 import argparse
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -79,6 +80,11 @@ def rounded(value: float | np.floating) -> float:
     return float(f"{float(value):.{DIGITS}g}")
 
 
+def weights() -> str:
+    """Which weights of the embedded draft these numbers belong to: a test compares it with the file that is there."""
+    return hashlib.sha256((ROOT / "assets" / "draft" / "draft.safetensors").read_bytes()).hexdigest()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--pair", default="embedded")
@@ -93,6 +99,7 @@ def main() -> int:
         "schema": SCHEMA,
         "draft": pair.draft.info.name,
         "target": pair.target.info.name,
+        "weights": weights() if arguments.pair == "embedded" else "",
         "examples": examples,
     }
     FILE.parent.mkdir(parents=True, exist_ok=True)

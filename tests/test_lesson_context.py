@@ -1,5 +1,6 @@
 """Lesson 3: what each position sees; brackets, formula, triangles and sentences say the same."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -146,3 +147,12 @@ def test_the_committed_file_is_consistent() -> None:
             assert sum(getattr(x, column) for x in example.top) <= 1 + 1e-6
         listed = sum(min(x.seen, x.p) for x in example.top)
         assert listed <= example.alpha_seen + 1e-5
+
+
+def test_the_committed_file_belongs_to_the_draft_that_is_there() -> None:
+    weights = context_examples.FILE.parents[1] / "draft" / "draft.safetensors"
+    if not (context_examples.FILE.exists() and weights.exists()):
+        pytest.skip("nothing was recorded yet")
+    recorded = json.loads(context_examples.FILE.read_text(encoding="utf-8"))["weights"]
+    found = hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert recorded == found, "run python scripts/record_lessons.py"
