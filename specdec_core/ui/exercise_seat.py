@@ -133,12 +133,24 @@ def _question(here: Classroom, token: str, view: StudentView, q: StudentQuestion
         if q.attempts_left:
             _form(here, token, view, q, question)
         elif q.answers:
+            _too_late(q)
             _given(question, q.answers[-1], q.index)
         else:
+            _too_late(q)
             st.caption(_("You gave no answer to this question."))
     _after(view, q)
     if view.revealed:
         solution(question, f"seat_{q.index}")
+
+
+def _press_name(q: StudentQuestion) -> str:
+    return f"seat_{q.index}_hand_in"
+
+
+def _too_late(q: StudentQuestion) -> None:
+    """A press on a button that the page still showed when the time was over."""
+    if pressed(_press_name(q)):
+        st.error(_("No more answers are taken: this one was not stored."), icon=":material/block:")
 
 
 def _after(view: StudentView, q: StudentQuestion) -> None:
@@ -175,11 +187,11 @@ def _form(here: Classroom, token: str, view: StudentView, q: StudentQuestion, qu
             icon=":material/send:",
             key=f"{key}_hand_in",
             on_click=press,
-            args=(f"{key}_hand_in",),
+            args=(_press_name(q),),
         )
         left = ngettext("{n} attempt left.", "{n} attempts left.", q.attempts_left).format(n=q.attempts_left)
         st.caption(left)
-    if pressed(f"{key}_hand_in") and _complete(question, answers, key):
+    if pressed(_press_name(q)) and _complete(question, answers, key):
         _hand_in(here, token, q, answers, key)
 
 
