@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from specdec_core.acceptance import RULES, Rule
 from specdec_core.bias import Sweep, Trade, frontier, rule_label, trade_curve
@@ -28,24 +27,27 @@ def sweep_lines(
 
     alpha: the random rule's acceptance. at: the value in use, marked.
     """
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16)
-    base = layout(theme, height=430, margin={"t": 28})
-    figure.update_layout({k: v for k, v in base.items() if k not in ("xaxis", "yaxis")})
-    figure.update_xaxes(base["xaxis"])
-    figure.update_yaxes(base["yaxis"] | {"tickformat": ".2~f", "nticks": 5})
-    panel = _Panel(figure, line, theme, at)
-    panel.add(1, line.tv, 0.0, _("bias: total variation to {p}").format(p=notation.p), _("random rule: 0"))
-    panel.add(2, line.acceptance, alpha, _("acceptance rate"), _("random rule: {a}").format(a=f"{alpha:.3f}"))
-    figure.update_xaxes(title=axis_title(_number_name(line), theme), row=2, col=1)
-    return figure
+    panels = _Panels(line, theme, at)
+    panels.add(1, line.tv, 0.0, _("bias: total variation to {p}").format(p=notation.p), _("random rule: 0"))
+    panels.add(2, line.acceptance, alpha, _("acceptance rate"), _("random rule: {a}").format(a=f"{alpha:.3f}"))
+    return panels.figure()
 
 
-class _Panel:
-    """One of the two panels of a sweep: curve, the random rule's level, and the value in use."""
+class _Panels:
+    """Two panels with one x axis: curve, the random rule's level, and the value in use in each.
 
-    def __init__(self, figure: go.Figure, line: Sweep, theme: Theme, at: float | None) -> None:
-        self.figure, self.line, self.at, self.c = figure, line, at, colours(theme)
+    Everything is collected and given to plotly at once: a figure that is updated piece by piece takes four times as
+    long, and this one is drawn again whenever a threshold is moved.
+    """
+
+    _DOMAINS = {1: (0.58, 1.0), 2: (0.0, 0.42)}
+
+    def __init__(self, line: Sweep, theme: Theme, at: float | None) -> None:
+        self.line, self.at, self.theme, self.c = line, at, theme, colours(theme)
         self.colour = styles([_rule_of(line)], theme)[0].colour
+        self.traces: list[dict[str, Any]] = []
+        self.notes: list[dict[str, Any]] = []
+        self.ranges: dict[int, list[float]] = {}
 
     def add(self, row: int, values: Array, level: float, title: str, level_text: str) -> None:
         x = self.line.values
@@ -53,47 +55,62 @@ class _Panel:
         self._line(row, x, values, {"color": self.colour, "width": 3, "shape": shape}, "%{x:.2f}: %{y:.4f}")
         self._line(row, x[[0, -1]], [level, level], {"color": self.c["accepted"], "width": 3, "dash": "dash"}, None)
         top = max(float(values.max()), level, 1e-3)
-        self.figure.update_yaxes(range=[-0.05 * top, top * 1.16], row=row, col=1)
-        # The level's name stands where the curve is not: bias starts high, and acceptance ends on the other side.
-        if row == 1:
-            self._note(row, level_text, x=0.005, y=level, data_y=True, anchor=("left", "bottom"))
-        else:
-            anchor = ("right", "bottom" if float(values[-1]) < level else "top")
-            self._note(row, level_text, x=1, y=level, data_y=True, anchor=anchor)
+        self.ranges[row] = [-0.05 * top, top * 1.16]
+        # The level's name stands where the curve is not: at c near 1 the curve ends on the other side.
+        above = float(values[-1]) < level or level < 0.1 * top
+        self._note(row, level_text, x=1, y=level, data_y=True, anchor=("right", "bottom" if above else "top"))
         self._note(row, f"<b>{title}</b>", x=0, y=1, data_y=False, anchor=("left", "bottom"))
         if self.at is not None:
             self._mark(row, values, top)
 
+    def figure(self) -> go.Figure:
+        base = layout(self.theme, height=430, margin={"t": 28})
+        x, y = base.pop("xaxis"), base.pop("yaxis")
+        axes: dict[str, Any] = {}
+        for row, domain in self._DOMAINS.items():
+            end = _axis(row)
+            across = {"anchor": f"y{end}", "domain": [0, 1]}
+            across |= {"matches": "x2", "showticklabels": False} if row == 1 else {}
+            axes[f"xaxis{end}"] = {**x, **across}
+            axes[f"yaxis{end}"] = {
+                **y, "tickformat": ".2~f", "nticks": 5, "anchor": f"x{end}", "domain": domain, "range": self.ranges[row]
+            }  # fmt: skip
+        axes["xaxis2"]["title"] = axis_title(_number_name(self.line), self.theme)
+        return go.Figure(data=self.traces, layout={**base, **axes, "annotations": self.notes})
+
     def _line(self, row: int, x: Any, y: Any, style: dict[str, Any], hover: str | None) -> None:
         more = {"hoverinfo": "skip"} if hover is None else {"hovertemplate": hover + "<extra></extra>"}
-        self.figure.add_scatter(x=x, y=y, row=row, col=1, mode="lines", showlegend=False, line=style, **more)
+        self._trace(row, x=x, y=y, mode="lines", line=style, **more)
+
+    def _trace(self, row: int, **given: Any) -> None:
+        end = _axis(row)
+        self.traces.append({"type": "scatter", "xaxis": f"x{end}", "yaxis": f"y{end}", "showlegend": False, **given})
 
     def _note(self, row: int, text: str, x: float, y: float, data_y: bool, anchor: tuple[str, str]) -> None:
-        axis = "" if row == 1 else "2"
-        colour = self.c["accepted"] if data_y else self.c["ink"]
-        self.figure.add_annotation(
-            text=text,
-            x=x,
-            xref=f"x{axis} domain",
-            y=y,
-            yref=f"y{axis}" if data_y else f"y{axis} domain",
-            xanchor=anchor[0],
-            yanchor=anchor[1],
-            showarrow=False,
-            font={"size": 14, "color": colour},
+        end = _axis(row)
+        self.notes.append(
+            {
+                "text": text,
+                "x": x,
+                "xref": f"x{end} domain",
+                "y": y,
+                "yref": f"y{end}" if data_y else f"y{end} domain",
+                "xanchor": anchor[0],
+                "yanchor": anchor[1],
+                "showarrow": False,
+                "font": {"size": 14, "color": self.c["accepted"] if data_y else self.c["ink"]},
+            }
         )
 
     def _mark(self, row: int, values: Array, top: float) -> None:
         assert self.at is not None
         y = float(values[int(np.abs(self.line.values - self.at).argmin())])
         side = "left" if self.at > 0.8 else "right" if self.at < 0.2 else "center"
-        self.figure.add_scatter(
+        self._trace(
+            row,
             x=[self.at],
             y=[y],
-            row=row,
-            col=1,
             mode="markers+text",
-            showlegend=False,
             text=[f"<b>{y:.3f}</b>"],
             textposition=f"{'bottom' if y > 0.85 * top else 'top'} {side}",
             textfont={"size": 16, "color": self.c["ink"]},
@@ -101,6 +118,10 @@ class _Panel:
             hoverinfo="skip",
             cliponaxis=False,
         )
+
+
+def _axis(row: int) -> str:
+    return "" if row == 1 else str(row)
 
 
 def _rule_of(line: Sweep) -> Rule:
