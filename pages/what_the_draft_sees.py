@@ -161,7 +161,8 @@ def show_recorded() -> None:
     st.caption(
         literal(
             _(
-                "{tally} Shown are the likeliest tokens; α counts the whole vocabulary. Draft: {draft}. Target: {target}."
+                "{tally} Shown are the likeliest tokens; α counts the whole vocabulary."
+                " Draft: {draft}. Target: {target}."
             ).format(tally=context_examples.tally(recorded), draft=recorded.draft, target=recorded.target)
         )
     )
