@@ -284,7 +284,7 @@ def check(_: argparse.Namespace) -> int:
 def run_checks() -> List[str]:
     """Run ruff and mypy, both in any case; the names of those that failed."""
     failed = []
-    for name, command in (("ruff", ["ruff", "check"]), ("mypy", ["mypy"])):
+    for name, command in (("ruff", ["ruff", "check", "--output-format=concise"]), ("mypy", ["mypy"])):
         say("Checks: " + " ".join(command))
         if run(python("-m", *command)) != 0:
             failed.append(name)
