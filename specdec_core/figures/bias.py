@@ -73,7 +73,13 @@ class _Rows:
             marker={
                 "color": style.colour,
                 "line": {"width": 0},
-                "pattern": {"shape": style.pattern, "fgcolor": self.c["background"], "solidity": 0.25, "size": 7},
+                "pattern": {
+                    "shape": style.pattern,
+                    "fgcolor": self.c["background"],
+                    "fillmode": "overlay",  # with "replace", the default, only the pattern would be drawn
+                    "solidity": 0.25,
+                    "size": 7,
+                },
             },
             customdata=[f"{title}: {probability(x)} ({word})" for x, word in zip(values, words, strict=True)],
             hovertemplate="%{customdata}<extra></extra>",

@@ -178,6 +178,7 @@ def time_bar(seconds: Mapping[str, float], blocks: int, theme: Theme) -> go.Figu
                 "pattern": {
                     "shape": _PART_PATTERNS.get(part, "+"),
                     "fgcolor": c["background"],
+                    "fillmode": "overlay",  # with "replace", the default, only the pattern would be drawn
                     "solidity": 0.12,
                     "size": 9,
                 },
