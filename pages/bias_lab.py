@@ -59,11 +59,12 @@ controls, picture = st.columns([2, 3], gap="medium")
 with controls:
     here = pick_place()
     pick_rules()
-    numbers = st.container()
     if asked_for() > MOST:
         st.caption(_("The first {n} of these are shown: more bars could not be told apart.").format(n=MOST))
     elif asked_for() < 2:
         st.caption(_("Choose a second rule to compare with."))
+# The sliders stand above the picture that they change, so that both are in view on a small screen.
+numbers = picture.container()
 prices = st.container()
 law_part(here)
 if here is not None:

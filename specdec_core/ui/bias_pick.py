@@ -24,7 +24,8 @@ _SHOWN_CONTEXT = 220
 def pick_place() -> Place | None:
     """The place in view; None, with a word why, where there is none yet."""
     ways = {"toy": _("By hand"), "text": _("Real text"), "live": _("Your prompt")}
-    way = choice(_("A place: {p} and {q} of one token").format(p=notation().p, q=notation().q), ways, "lab_place")
+    label = _("A place: {p} and {q} of one token").format(p=notation().p, q=notation().q)
+    way = choice(label, ways, "lab_place", wrap=True)
     if way == "toy":
         return _by_hand()
     if way == "text":

@@ -37,7 +37,9 @@ def _pills(label: str, titles: Mapping[str, str], key: str, first: tuple[str, ..
     if widget not in st.session_state:
         asked = st.query_params.get(key) or st.session_state.get(key) or ""
         st.session_state[widget] = _known(asked, titles) or list(first)
-    chosen = st.pills(label, list(titles), selection_mode="multi", key=widget, format_func=lambda x: titles.get(x, x))
+    chosen = st.pills(
+        label, list(titles), selection_mode="multi", key=widget, format_func=lambda x: titles.get(x, x), wrap=True
+    )
     names = tuple(name for name in titles if name in chosen)
     carry(key, "" if names == first else ".".join(names))
 
