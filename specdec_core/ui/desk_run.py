@@ -70,11 +70,17 @@ def _way_in(assignment: Assignment) -> None:
         return
     link = exercises_link(code=assignment.code)
     with st.container(border=True, key="way_in"):
-        st.caption(_("Join code. Students type it on the page “Exercises”, under “Join a class”, or open the link."))
-        # The code has letters, digits and hyphens only; large type is what this is for.
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(
+                _("Join code. Students type it on the page “Exercises”, under “Join a class”, or open the link."),
+                width="stretch",
+            )
+            large = st.toggle(_("Large"), value=True, key="desk_code_large", persist_state="session")
+        # The code has letters, digits and hyphens only. It fills the width that there is, and never wraps.
+        size = "clamp(1.2rem, 10cqw, 7rem)" if large else "1.6rem"
         st.html(
-            "<div style=\"font-family: 'Source Code', monospace; font-weight: 700; letter-spacing: .04em;"
-            f' font-size: clamp(1.6rem, 7.2vw, 5.5rem); line-height: 1.15;">{assignment.code}</div>'
+            '<div style="container-type: inline-size;"><div style="font-family: monospace; font-weight: 700;'
+            f' white-space: nowrap; line-height: 1.2; font-size: {size};">{assignment.code}</div></div>'
         )
         st.code(link, language=None, wrap_lines=True)
 

@@ -26,13 +26,15 @@ def arrived() -> tuple[str, str]:
         st.session_state[_MINE] = st.query_params.get(_SEAT, "")[:200]
     if _ANYWHERE not in st.session_state:
         st.session_state[_ANYWHERE] = st.query_params.get(_CODE, "")[:100]
+    # Both are carried always, and before anything can be refused: when a parameter's field goes, the server writes the
+    # address anew, and would lose what the browser has just put there.
+    carry(_SEAT, st.session_state[_MINE])
+    carry(_CODE, st.session_state[_ANYWHERE])
     return st.session_state[_MINE], st.session_state[_ANYWHERE]
 
 
 def classroom(seat: str, code: str) -> None:
     """The seat, or the way to one."""
-    if seat:
-        carry(_SEAT, seat)  # first of all: no refusal below may take the seat out of the address
     with refusals():
         here = room()
         if not (seat and _sit(here, seat)):
@@ -47,6 +49,7 @@ def _sit(here: Classroom, seat: str) -> bool:
         if error.kind != "unknown_seat":
             raise
         st.warning(literal(told(error)), icon=":material/link_off:")
+        st.session_state[_MINE] = ""
         return False
     seat_view(here, seat, view)
     with st.expander(_("Your link, and how to leave"), icon=":material/key:"):
@@ -62,9 +65,7 @@ def _sit(here: Classroom, seat: str) -> bool:
 
 
 def _leave() -> None:
-    st.session_state[_MINE] = ""
-    st.session_state[_SEAT] = ""
-    st.session_state[_ANYWHERE] = ""
+    st.session_state[_MINE] = st.session_state[_ANYWHERE] = ""
 
 
 # --- The door ---------------------------------------------------------------------------------------------------------
@@ -79,7 +80,6 @@ def _door(here: Classroom, code: str) -> None:
             _ask_code(code)
             return
         _card(here, code, card)
-        carry(_CODE, code)
         return
     _ask_code("")
 
@@ -130,7 +130,7 @@ def _card(here: Classroom, code: str, card: Card) -> None:
         with refusals():
             seat = here.join(code, name or "", source())
             st.session_state[_MINE] = seat.token
-            st.session_state[_ANYWHERE] = st.session_state[_CODE] = ""
+            st.session_state[_ANYWHERE] = ""
             st.rerun()
 
 

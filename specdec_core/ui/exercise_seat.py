@@ -121,14 +121,14 @@ def _question(here: Classroom, token: str, view: StudentView, q: StudentQuestion
     again = bool(q.answers) and q.attempts_left > 0
     if q.answers and again:
         _earlier(here, token, q)
-        st.markdown(f"#### {literal(_('Attempt {n}').format(n=q.attempt))}")
+        st.subheader(literal(_("Attempt {n}").format(n=q.attempt)), anchor=False)
     try:
         question = question_of(q.question)
     except ValueError:
         st.error(_("This question cannot be shown. Please tell your teacher."), icon=":material/error:")
         return
     with st.container(key=f"seat_question_{q.index}_{q.attempt}"):
-        st.markdown(f"#### {literal(question.title)}")
+        st.subheader(literal(question.title), anchor=False)
         show_parts(question.stem)
         if q.attempts_left:
             _form(here, token, view, q, question)
