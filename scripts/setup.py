@@ -154,7 +154,7 @@ def install(requirements: str, held: IO[bytes]) -> None:
     child = subprocess.Popen(command, cwd=str(ROOT), pass_fds=inherited)
     status = wait(child, "still installing")
     if status != 0:
-        raise Stop("pip could not install {}: its reason stands above. Then run this again.".format(requirements))
+        raise Stop("pip could not install {} (is there a network?). Above is what it says.".format(requirements))
 
 
 def wait(child: "subprocess.Popen[bytes]", what: str) -> int:
