@@ -56,9 +56,12 @@ class _Panels:
         self._line(row, x[[0, -1]], [level, level], {"color": self.c["accepted"], "width": 3, "dash": "dash"}, None)
         top = max(float(values.max()), level, 1e-3)
         self.ranges[row] = [-0.05 * top, top * 1.16]
-        # The level's name stands where the curve is not: at c near 1 the curve ends on the other side.
-        above = float(values[-1]) < level or level < 0.1 * top
-        self._note(row, level_text, x=1, y=level, data_y=True, anchor=("right", "bottom" if above else "top"))
+        # The level's name stands where the curve is not: bias starts high, and acceptance ends on the other side.
+        if row == 1:
+            self._note(row, level_text, x=0.005, y=level, data_y=True, anchor=("left", "bottom"))
+        else:
+            anchor = ("right", "bottom" if float(values[-1]) < level else "top")
+            self._note(row, level_text, x=1, y=level, data_y=True, anchor=anchor)
         self._note(row, f"<b>{title}</b>", x=0, y=1, data_y=False, anchor=("left", "bottom"))
         if self.at is not None:
             self._mark(row, values, top)

@@ -27,7 +27,7 @@ def show_trade(place: Place, rules: tuple[Rule, ...], tau: int) -> tuple[Trade, 
     points = bias_place.trades(place, rules, tau)
     swept = {(x.name, x.correction) for x in rules if x.spec.parameter is not None}
     curves = [bias_place.swept(place, name, correction) for name, correction in sorted(swept)][:3]
-    chart(trade_map(points, theme(), curves, notation()), "lab_trade", trade_text(points))
+    chart(trade_map(points, theme(), curves, notation(), place.alpha), "lab_trade", trade_text(points))
     return points
 
 
