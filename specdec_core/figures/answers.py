@@ -28,8 +28,8 @@ def bars(full: int, shown: Mapping[str, int], names: Mapping[str, str]) -> tuple
     return (Bar(_("Full points"), full, good=True), *(Bar(names.get(id_, id_), n) for id_, n in ordered))
 
 
-def answers_figure(listed: Sequence[Bar], theme: Theme, large: bool = False) -> go.Figure:
-    """Horizontal bars with their counts. large: for a projector."""
+def answers_figure(listed: Sequence[Bar], theme: Theme, answered: int = 0, large: bool = False) -> go.Figure:
+    """Horizontal bars with their counts; the full width is everyone who ``answered``. large: for a projector."""
     c = colours(theme)
     size = 24 if large else 15
     figure = go.Figure()
@@ -55,7 +55,7 @@ def answers_figure(listed: Sequence[Bar], theme: Theme, large: bool = False) -> 
             },
         },
     )
-    most = max([bar.students for bar in listed] + [1])
+    most = max([bar.students for bar in listed] + [answered, 1])
     figure.update_layout(
         layout(
             theme,

@@ -45,7 +45,7 @@ def _view(desk: Desk, progress: Progress) -> None:
     _summary(q)
     names = {id_: m.name for id_, m in misconceptions().items()}
     listed = bars(q.full, q.misconceptions, names)
-    chart(answers_figure(listed, theme(), large=present()), f"desk_answers_{index}", answers_text(listed))
+    chart(answers_figure(listed, theme(), q.answered, large=present()), f"desk_answers_{index}", answers_text(listed))
     if not q.misconceptions and q.answered:
         st.caption(_("No answer so far shows a misconception that is known by name."))
     _what_was_asked(desk, progress, index)
@@ -116,6 +116,8 @@ def _what_was_asked(desk: Desk, progress: Progress, index: int) -> None:
 def _students(progress: Progress) -> None:
     if not progress.students:
         st.caption(_("Nobody has joined yet."))
+        return
+    if present():  # names have no place on a projector
         return
     shown = st.toggle(_("Show who answered what"), key="desk_names", persist_state="session")
     if not shown:

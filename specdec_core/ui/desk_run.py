@@ -50,8 +50,8 @@ def _choose(listed: tuple[Assignment, ...]) -> Assignment:
 
     def title(id_: str) -> str:
         a = known[id_]
-        return _("{title} ({state}, {students} joined, made {time})").format(
-            title=a.title, state=state_word(a.state), students=a.students, time=when(a.created_at)
+        return _("{title} ({state}, made {time})").format(
+            title=a.title, state=state_word(a.state), time=when(a.created_at)
         )
 
     # A menu's entries are plain text, so nothing is escaped.
