@@ -153,23 +153,8 @@ def test_decode_prints_the_text_and_writes_the_trace(run: Any, tmp_path: Path) -
 
 def test_decode_takes_every_setting(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
-    more = [
-        "--tau",
-        "3",
-        "--temperature",
-        "0.7",
-        "--top-k",
-        "5",
-        "--top-p",
-        "0.9",
-        "--rule",
-        "fixed",
-        "--threshold",
-        "0.25",
-        "--correction",
-        "target",
-    ]
-    run(*toy(*more, "--trace", str(file)))
+    more = ["--tau=3", "--temperature=0.7", "--top-k=5", "--top-p=0.9", "--rule=fixed", "--threshold=0.25"]
+    run(*toy(*more, "--correction=target", "--trace", str(file)))
     asked = trace_from_json(file.read_bytes()).settings
     assert (asked.tau, asked.temperature, asked.top_k, asked.top_p) == (3, 0.7, 5, 0.9)
     assert (asked.rule, asked.parameter, asked.correction) == ("fixed", 0.25, "target")
