@@ -72,7 +72,7 @@ class _Panels:
         axes: dict[str, Any] = {}
         for row, domain in self._DOMAINS.items():
             end = _axis(row)
-            across = {"anchor": f"y{end}", "domain": [0, 1]}
+            across: dict[str, Any] = {"anchor": f"y{end}", "domain": [0, 1]}
             across |= {"matches": "x2", "showticklabels": False} if row == 1 else {}
             axes[f"xaxis{end}"] = {**x, **across}
             axes[f"yaxis{end}"] = {
