@@ -8,7 +8,7 @@ import streamlit as st
 
 from specdec_core.ui import bias_law, bias_trials, bias_worth
 from specdec_core.ui import lesson as ui
-from specdec_core.ui.bias_live import texts_section
+from specdec_core.ui.bias_live import live_place, texts_section
 from specdec_core.ui.bias_pick import pick_place
 from specdec_core.ui.bias_place import Place
 from specdec_core.ui.bias_rules import MOST, asked_for, chosen_rules, explain, pick_rules, sliders
@@ -57,7 +57,7 @@ def worth_part(place: Place) -> None:
 ui.question(_("What would it cost to replace the random threshold {r} by a fixed one?").format(r=N.r))
 controls, picture = st.columns([2, 3], gap="medium")
 with controls:
-    here = pick_place()
+    here = pick_place(live_place)
     pick_rules()
     if asked_for() > MOST:
         st.caption(_("The first {n} of these are shown: more bars could not be told apart.").format(n=MOST))

@@ -73,9 +73,9 @@ def convergence(
         x=marks, y=chance[-1] * np.sqrt(marks[-1] / marks), mode="lines", name=_("falling as 1/√n"),
         line={"color": c["kept"], "width": 1.5, "dash": "dot"}, hoverinfo="skip",
     )  # fmt: skip
-    seen = (
-        [m.tv_target for row in done.history for m in row if m.tv_target > 0] + chance + [b for b in biases if b > ZERO]
-    )
+    distances = [m.tv_target for row in done.history for m in row] + chance + [b for b in biases if b > ZERO]
+    # Where p is certain of one token nothing is ever off, and a logarithmic axis still needs numbers.
+    seen = [x for x in distances if x > 0] or [1e-3, 1.0]
     figure.update_layout(
         layout(
             theme,

@@ -7,6 +7,7 @@ Does not know: how p, q and texts are made (``bias_jobs`` does).
 
 import streamlit as st
 
+from specdec_core.figures.convergence import text_curves, text_curves_text
 from specdec_core.models.pairs import PairInfo, describe
 from specdec_core.runner import Busy, Job, State
 from specdec_core.trace import Settings
@@ -15,11 +16,12 @@ from specdec_core.ui.bias_pick import alpha_words, show_context, temperature
 from specdec_core.ui.bias_place import Place
 from specdec_core.ui.bias_rules import chosen_rules
 from specdec_core.ui.bias_texts import recorded_study, show_study
+from specdec_core.ui.charts import chart
 from specdec_core.ui.lesson import begin_number, begin_value
 from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.runners import runner
-from specdec_core.ui.shell import notation
+from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
 
 PLACE_JOB, TEXTS_JOB = "lab_place_job", "lab_texts_job"
@@ -238,8 +240,4 @@ def _texts_progress() -> None:
         st.caption(literal(job.last.text))
     study = job.latest
     if study is not None:
-        from specdec_core.figures.convergence import text_curves, text_curves_text
-        from specdec_core.ui.charts import chart
-        from specdec_core.ui.shell import theme
-
         chart(text_curves(study, "law_tv", theme(), notation()), "lab_growing", text_curves_text(study, "law_tv"))

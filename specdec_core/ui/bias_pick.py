@@ -3,7 +3,7 @@
 Does not know: rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -21,18 +21,14 @@ from specdec_core.words import _
 _SHOWN_CONTEXT = 220
 
 
-def pick_place() -> Place | None:
-    """The place in view; None, with a word why, where there is none yet."""
+def pick_place(live: Callable[[], Place | None]) -> Place | None:
+    """The place in view; None, with a word why, where there is none yet. live: asks models for one."""
     ways = {"toy": _("By hand"), "text": _("Real text"), "live": _("Your prompt")}
     label = _("A place: {p} and {q} of one token").format(p=notation().p, q=notation().q)
     way = choice(label, ways, "lab_place", wrap=True)
     if way == "toy":
         return _by_hand()
-    if way == "text":
-        return _recorded()
-    from specdec_core.ui.bias_live import live_place
-
-    return live_place()
+    return _recorded() if way == "text" else live()
 
 
 def _by_hand() -> Place | None:

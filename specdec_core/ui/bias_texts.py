@@ -179,9 +179,7 @@ def _parting_words(a: TextRecord, b: TextRecord) -> str:
     k = parting(a, b)
     if k is None:
         return _("These two are the same, token for token: nowhere did the rules decide differently.")
-    return _("They first part ways at token {k}: there the rules decided differently about the same draws.").format(
-        k=k + 1
-    )
+    return _("They first part ways at token {k}; up to there the same draws led to the same tokens.").format(k=k + 1)
 
 
 def _common(a: TextRecord, b: TextRecord) -> int:

@@ -8,7 +8,7 @@ Does not know: where p and q come from.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
@@ -64,7 +64,9 @@ class Run:
         end = time.monotonic() + seconds
         while self.n < n:
             self.last = next(self.snapshots)
-            self.history.append(self.last.measures)
+            # Named by the rules as chosen: those calculated with may differ by a rounding.
+            pairs = zip(self.last.measures, self.rules, strict=True)
+            self.history.append(tuple(replace(m, rule=rule) for m, rule in pairs))
             if time.monotonic() > end:
                 break
 
@@ -98,8 +100,9 @@ def trials(place: Place) -> None:
 def _body(place: Place, ticking: bool) -> None:
     n = _controls()
     seed = int(st.session_state.get("lab_seed") or 0)
+    first = RUN not in st.session_state  # a link to a long run brings that run
     run = _run(place, chosen_rules(), seed, n)
-    if st.session_state.pop("lab_grow", False):
+    if st.session_state.pop("lab_grow", first and n > AUTO):
         run.growing = True
     if run.growing:
         run.advance(n, _SLICE)

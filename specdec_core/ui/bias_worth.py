@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from specdec_core.acceptance import RANDOM, Rule
-from specdec_core.bias import Trade, closing, law_csv, rule_label
-from specdec_core.figures.rules import ZERO
+from specdec_core.bias import UNCHANGED, Trade, closing, law_csv, rule_label
 from specdec_core.figures.trade import trade_map, trade_text
 from specdec_core.simulation import history_csv
 from specdec_core.trace import to_plain
@@ -65,10 +64,10 @@ def conclusion(place: Place, rules: tuple[Rule, ...], tau: int) -> list[str]:
             " block at {tau} = {value}."
         )
     out.append(text.format(**words))
-    if chosen.tv >= ZERO:
+    if chosen.tv >= UNCHANGED:
         out.append(_("A random number costs nothing. It is what keeps the text the target's own."))
     else:
-        out.append(_("Only the random rule promises that for every place, before anybody has looked."))
+        out.append(_("At the next place that may be different; the random rule is exact at every one, unseen."))
     return out
 
 
