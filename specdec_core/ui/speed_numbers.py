@@ -59,13 +59,21 @@ def formula_section(known: Mapping[str, Measured], chosen: Measured) -> None:
     )
     formula = expected_tokens(chosen.alpha, chosen.tau)
     a, b, c = st.columns(3)
-    a.metric(_("Tokens per block, measured"), f"{w.tokens_per_block:.2f}", border=True)
-    b.metric(_("By the formula"), f"{formula:.2f}", f"{w.tokens_per_block - formula:+.2f}", "off", border=True)
+    a.metric(_("Tokens per block, measured"), f"{w.tokens_per_block:.2f}", border=True, height="stretch")
+    b.metric(
+        _("By the formula"),
+        f"{formula:.2f}",
+        f"{w.tokens_per_block - formula:+.2f}",
+        "off",
+        border=True,
+        height="stretch",
+    )
     mean = "–" if w.alpha is None else f"{w.alpha:.3f}"
     c.metric(
         _("Mean of Σ min({p}, {q})").format(p=n.p, q=n.q),
         mean,
         border=True,
+        height="stretch",
         help=_("Over the judged positions. α estimates the same number from yes and no alone."),
     )
     left, right = st.columns(2)
