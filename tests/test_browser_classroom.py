@@ -122,15 +122,16 @@ def test_a_lesson_hour(start_app: Callable[..., Any], new_page: Callable[..., An
     for student in (ada, other):
         assert student.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
-    teacher.get_by_text("2 students have answered.").wait_for()
+    teacher.get_by_text("2 students have answered.").wait_for()  # its page looks by itself, too
     bars = teacher.locator(".js-plotly-plot")
     bars.get_by_text("Inverted ratio").wait_for()
     assert "Ada" not in teacher.locator('[data-testid="stMain"]').inner_text()
 
     press(teacher, "Show the solutions")
     press(teacher, "Show them now")
-    for student in (ada, other):
-        student.get_by_text("The solutions are shown.").wait_for()
+    teacher.get_by_text("The solutions are shown.").wait_for()
+    for student in (ada, other):  # their pages look by themselves, every ten seconds
+        student.get_by_text("The solutions are shown.").wait_for(timeout=90_000)
         student.get_by_text("Solution", exact=True).first.wait_for()
 
     results = saved(teacher, "Results, a row per student")

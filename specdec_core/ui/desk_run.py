@@ -89,7 +89,7 @@ def _times(assignment: Assignment) -> None:
     """State and times in one line."""
     parts = [_("State: {state}.").format(state=state_word(assignment.state))]
     if assignment.revealed_at:
-        parts.append(_("Solutions shown since {time}.").format(time=when(assignment.revealed_at)))
+        parts = [_("Solutions shown since {time}.").format(time=when(assignment.revealed_at))]
     if assignment.state == "waiting" and assignment.opens_at:
         parts.append(_("Opens at {time}.").format(time=when(assignment.opens_at)))
     if assignment.closes_at and not assignment.revealed_at:

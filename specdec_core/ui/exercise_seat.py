@@ -75,10 +75,21 @@ def _own_score(view: StudentView) -> None:
     known = [a.result for a in marks if a.result is not None]
     if known:
         got, most = sum(r.score for r in known), sum(r.max_score for r in known)
-        line += " " + _("{got} of {most} points so far.").format(got=points(got), most=points(most))
+        text = _("{got} of {most} points so far.")
+        if view.state != "open":  # what was left out counts now
+            text, most = _("{got} of {most} points."), _all_points(view, most)
+        line += " " + text.format(got=points(got), most=points(most))
     elif marks:
         line += " " + _("The points come with the solutions.")
     st.progress(answered / max(1, view.question_count), line)
+
+
+def _all_points(view: StudentView, otherwise: float) -> float:
+    """What all questions of this seat are worth together."""
+    try:
+        return float(sum(question_of(q.question).max_points for q in view.questions))
+    except ValueError:
+        return otherwise
 
 
 def _counting(q: StudentQuestion, counts: str) -> OwnAnswer:
