@@ -45,9 +45,8 @@ else:
 st.subheader(_("When it pays"), anchor=False)
 calculator()
 
-if chosen is not None:
-    st.subheader(_("Accepted of what?"), anchor=False)
-    speed_numbers.ratios_section(chosen)
+st.subheader(_("Accepted of what?"), anchor=False)
+speed_numbers.ratios_section(chosen)
 with st.expander(_("Does this page count right? Published reference points"), icon=":material/fact_check:"):
     speed_numbers.reference_points()
 ui.sources(ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)

@@ -24,6 +24,9 @@ from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
 
+#: With fewer texts per rule, error bars and noise are too rough for a verdict.
+ENOUGH = 40
+
 
 def recorded_study() -> TextStudy | None:
     """A recorded study, chosen by its prompt; None, with a word, where there is none."""
@@ -140,6 +143,11 @@ def study_words(study: TextStudy) -> str:
         "noise": f"{study.floor[-1]:.2f}",
         "k": len(study.floor),
     }
+    if len(found.texts) < ENOUGH:
+        return _(
+            "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's. With {n} texts per rule"
+            " the error bars themselves are rough; read little into later positions."
+        ).format(**words, n=len(found.texts))
     if found.law_tv.value[-1] - 2 * found.law_tv.error[-1] > study.floor[-1]:
         return _(
             "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's; chance alone would"

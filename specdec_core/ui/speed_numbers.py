@@ -237,9 +237,9 @@ def reference_points() -> None:
 # --- three ratios ---------------------------------------------------------------------------------------------------
 
 
-def ratios_section(chosen: Measured) -> None:
-    """accepted/judged, accepted/drafted, tokens per block: of the run, and of the formula."""
-    n, w = notation(), chosen.whole
+def ratios_section(chosen: Measured | None) -> None:
+    """accepted/judged, accepted/drafted, tokens per block: of the run, where there is one, and of the formula."""
+    n = notation()
     theory = f"{expected_accepted(EXAMPLE_ALPHA, EXAMPLE_TAU):.4f}"
     judged = expected_accepted(EXAMPLE_ALPHA, EXAMPLE_TAU) / EXAMPLE_ALPHA
     table = {
@@ -248,28 +248,29 @@ def ratios_section(chosen: Measured) -> None:
             _("accepted / drafted: how much of the draft's work is used"),
             _("accepted per block, {n_a} on average").format(n_a=n.n_a),
             _("tokens per block: the accepted ones and one more"),
-        ],
-        literal(chosen.title): [
+        ]
+    }
+    if chosen is not None:
+        w = chosen.whole
+        table[literal(chosen.title)] = [
             literal(f"{w.accepted} / {w.judged} = {w.accepted_per_judged:.3f}"),
             literal(f"{w.accepted} / {w.drafted} = {w.accepted_per_drafted:.3f}"),
             literal(f"{w.accepted} / {w.blocks} = {w.accepted / w.blocks:.3f}"),
             literal(f"{w.emitted} / {w.blocks} = {w.tokens_per_block:.3f}"),
-        ],
-        _("formula, α = {alpha}, {tau} = {n}").format(alpha=EXAMPLE_ALPHA, tau=n.tau, n=EXAMPLE_TAU): [
-            literal(f"{theory} / {judged:.4f} = {EXAMPLE_ALPHA:.4f}"),
-            literal(f"{theory} / {EXAMPLE_TAU} = {expected_accepted(EXAMPLE_ALPHA, EXAMPLE_TAU) / EXAMPLE_TAU:.4f}"),
-            theory,
-            f"{expected_tokens(EXAMPLE_ALPHA, EXAMPLE_TAU):.4f}",
-        ],
-    }
+        ]
+    table[_("formula, α = {alpha}, {tau} = {n}").format(alpha=EXAMPLE_ALPHA, tau=n.tau, n=EXAMPLE_TAU)] = [
+        literal(f"{theory} / {judged:.4f} = {EXAMPLE_ALPHA:.4f}"),
+        literal(f"{theory} / {EXAMPLE_TAU} = {expected_accepted(EXAMPLE_ALPHA, EXAMPLE_TAU) / EXAMPLE_TAU:.4f}"),
+        theory,
+        f"{expected_tokens(EXAMPLE_ALPHA, EXAMPLE_TAU):.4f}",
+    ]
     st.table(table, hide_index=True, alt=_("Three ratios of one run, and by formula for α = 0.8 and four candidates"))
-    lost = w.drafted - w.judged
-    st.markdown(
-        literal(
-            _(
-                "Of {drafted} drafted candidates {lost} were not reached: they stood behind a rejected one, so nobody"
-                " judged them. They count as drafted and not as judged. That is the whole difference between the first"
-                " two rows."
-            ).format(drafted=w.drafted, lost=lost)
-        )
+    if chosen is None:
+        text = _("Candidates behind a rejected one are not reached: they count as drafted and not as judged.")
+        st.markdown(text)
+        return
+    text = _(
+        "Of {drafted} drafted candidates {lost} were not reached: they stood behind a rejected one, so nobody judged"
+        " them. They count as drafted and not as judged. That is the whole difference between the first two rows."
     )
+    st.markdown(literal(text.format(drafted=chosen.whole.drafted, lost=chosen.whole.drafted - chosen.whole.judged)))
