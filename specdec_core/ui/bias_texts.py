@@ -145,8 +145,8 @@ def study_words(study: TextStudy) -> str:
     }
     if len(found.texts) < ENOUGH:
         return _(
-            "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's. With {n} texts per rule"
-            " the error bars themselves are rough; read little into later positions."
+            "At token {k} the law under “{rule}” lies {tv} ± {error} away from the exact rule's. With {n} texts per"
+            " rule the error bars themselves are rough; read little into later positions."
         ).format(**words, n=len(found.texts))
     if found.law_tv.value[-1] - 2 * found.law_tv.error[-1] > study.floor[-1]:
         return _(
