@@ -67,7 +67,7 @@ class Shape:
         )
 
 
-# --- products: x of shape (M, in), float32, times a matrix of shape (out, in), as (M, out), float32 ------------------
+# --- products: x of shape (M, in) times a matrix of shape (out, in), as (M, out) -------------------------------------
 
 
 def product(weight: "Tensor", dtype: "torch.dtype", device: str) -> "Product":
@@ -111,12 +111,12 @@ def _widens() -> bool:
 def int8_product(steps: "Tensor", scale: "Tensor") -> "Product":
     """The product, on the CPU, with a matrix stored as int8 ``steps`` (out, in) times ``scale`` (out,).
 
-    x is rounded to bfloat16 first: good enough for a draft, and a quarter of the bytes of float32.
+    x is rounded to bfloat16 first and the product is bfloat16: good enough for a draft.
     """
     import torch
 
     run, scales = torch.ops.aten._weight_int8pack_mm.default, scale.bfloat16()
-    return lambda x: run(x.bfloat16(), steps, scales).float()
+    return lambda x: run(x.bfloat16(), steps, scales)
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class LlamaModel:
             ids = torch.tensor(list(tokens), dtype=torch.long).to(self.device)
             for piece in _pieces(ids, max(CHUNK, last)):
                 x = self._hidden(self.embedding[piece].float(), cache)
-            return self._head(self._scale(x[-last:], self._norm)).cpu().numpy()
+            return self._head(self._scale(x[-last:], self._norm)).float().cpu().numpy()
 
     def _hidden(self, x: "Tensor", cache: "Cache") -> "Tensor":
         """The residual stream, (M, width), after all layers; the cache holds M tokens more afterwards."""
@@ -194,7 +194,7 @@ class LlamaModel:
 
         frame = self._frame(cache, x.shape[0])
         for n, layer in enumerate(self._layers):
-            x = x + layer.out(self._attend(layer.qkv(self._scale(x, layer.norm)), n, frame))
+            x = x + layer.out(self._attend(layer.qkv(self._scale(x, layer.norm)).float(), n, frame))
             gate_up = layer.gate_up(self._scale(x, layer.mlp_norm))
             inner = F.silu(gate_up[:, : self.shape.inner]) * gate_up[:, self.shape.inner :]
             x = x + layer.down(inner)
