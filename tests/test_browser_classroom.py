@@ -52,12 +52,14 @@ def open_desk(page: Any, url: str) -> None:
     page.get_by_text("This is not the teacher key.").wait_for()
     fill(page, "teacher_key", KEY)
     press(page, "Open the desk")
-    page.get_by_text("Lock the desk").wait_for()
+    page.get_by_text("No assignment yet.").wait_for()
+    rest(page)
 
 
 def compose(page: Any, file: Path) -> str:
     """Returns the link for students."""
-    page.get_by_text("New assignment", exact=True).first.click()
+    page.get_by_role("radio", name="New assignment").click()
+    rest(page)
     page.get_by_text("Other questions").click()
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(str(file))
     press(page, "Add 1 question from the file")
@@ -101,6 +103,8 @@ def is_literal(page: Any, text: str) -> None:
 def test_a_lesson_hour(start_app: Callable[..., Any], new_page: Callable[..., Any], tmp_path: Path) -> None:
     app = start_app({"SPECDEC_TEACHER_KEY_HASH": make_hash(KEY, cost=1024)})
     teacher, ada, other = new_page(), new_page(), new_page(width=390, height=844)
+    for page in (teacher, ada, other):  # three browsers and a server on one machine, which may be a slow one
+        page.set_default_timeout(90_000)
     open_desk(teacher, app.url)
     link = compose(teacher, question_set(tmp_path))
     assert link.startswith(f"{app.url}/exercises?code=")
@@ -131,7 +135,7 @@ def test_a_lesson_hour(start_app: Callable[..., Any], new_page: Callable[..., An
     press(teacher, "Show them now")
     teacher.get_by_text("The solutions are shown.").wait_for()
     for student in (ada, other):  # their pages look by themselves, every ten seconds
-        student.get_by_text("The solutions are shown.").wait_for(timeout=90_000)
+        student.get_by_text("The solutions are shown.").wait_for()
         student.get_by_text("Solution", exact=True).first.wait_for()
 
     results = saved(teacher, "Results, a row per student")
@@ -145,7 +149,7 @@ def test_a_lesson_hour(start_app: Callable[..., Any], new_page: Callable[..., An
 def test_a_variants_link_on_a_fresh_server(start_app: Callable[..., Any], open_app: Callable[..., Any]) -> None:
     path = "exercises?family=first_rejected&level=2&seed=17"
     page = open_app(path, url=start_app().url)
-    page.get_by_text("What is p/q at t = 3").wait_for()
+    page.get_by_text("What is p/q at t = 3").first.wait_for()
     fill(page, "answer_first_rejected-2-17_ratio", "0.95")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
