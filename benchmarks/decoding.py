@@ -171,6 +171,7 @@ def compare(pair: Pair, assisted: dict[str, Assisted], tau: int, temperature: fl
         "ours : transformers, speed": ratio(took, best, "with trace") if best else None,
         "transformers' faster format": best,
         "tokens per second": {name: tokens / median(t) for name, t in took.items()},
+        "share of recording in a block": found.seconds.get("record", 0.0) / sum(found.seconds.values()),
         "milliseconds per block": {k: 1000 * v / found.blocks for k, v in found.seconds.items()},
     }
 
