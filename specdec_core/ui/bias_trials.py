@@ -83,7 +83,16 @@ def _run(place: Place, rules: tuple[Rule, ...], seed: int, n: int) -> Run:
     if run is None or (run.place, run.rules, run.seed) != (place, rules, seed) or run.n > n:
         run = Run.begin(place, rules, seed)
         st.session_state[RUN] = run
+        latest()["run"] = run
     return run
+
+
+def latest() -> dict[str, Run]:
+    """A box with the session's run under "run", once there is one. Files are made in a thread of their own, which
+    knows nothing of sessions: they look into this box instead.
+    """
+    box: dict[str, Run] = st.session_state.setdefault("lab_run_box", {})
+    return box
 
 
 def trials(place: Place) -> None:

@@ -15,7 +15,7 @@ from specdec_core.simulation import history_csv
 from specdec_core.trace import to_plain
 from specdec_core.ui import bias_place
 from specdec_core.ui.bias_place import Place
-from specdec_core.ui.bias_trials import RUN, Run
+from specdec_core.ui.bias_trials import Run, latest
 from specdec_core.ui.charts import chart
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _
@@ -80,12 +80,17 @@ def _telling(place: Place, rules: Sequence[Rule]) -> Rule:
 
 def downloads(place: Place, rules: tuple[Rule, ...], tau: int) -> None:
     """Everything as files. They are made when they are asked for."""
-    run: Run | None = st.session_state.get(RUN)
+    box = latest()
     files = (
         (_("Laws (CSV)"), lambda: laws_csv(place, rules), "laws.csv", "text/csv"),
         (_("Sweep (CSV)"), lambda: sweep_csv(place, rules), "sweep.csv", "text/csv"),
-        (_("Simulation (CSV)"), lambda: trials_csv(run), "trials.csv", "text/csv"),
-        (_("Everything here (JSON)"), lambda: as_json(place, rules, tau), "bias_lab.json", "application/json"),
+        (_("Simulation (CSV)"), lambda: trials_csv(box.get("run")), "trials.csv", "text/csv"),
+        (
+            _("Everything here (JSON)"),
+            lambda: as_json(place, rules, tau, box.get("run")),
+            "bias_lab.json",
+            "application/json",
+        ),
     )
     with st.container(horizontal=True):
         for i, (label, data, name, kind) in enumerate(files):
@@ -128,10 +133,9 @@ def trials_csv(run: Run | None) -> str:
     return "" if run is None or run.last is None else history_csv(run.result(run.n))
 
 
-def as_json(place: Place, rules: tuple[Rule, ...], tau: int) -> str:
+def as_json(place: Place, rules: tuple[Rule, ...], tau: int, run: Run | None = None) -> str:
     """The place, the laws' numbers, the trade and the last measures of the simulation."""
     found = bias_place.comparison(place, rules, 1000)
-    run: Run | None = st.session_state.get(RUN)
     laws = [
         {
             "rule": {"name": rule.name, "parameter": rule.parameter, "correction": rule.correction},
