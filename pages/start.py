@@ -5,7 +5,7 @@ from specdec_core.words import _
 
 begin_page("start", _("How speculative decoding decides"))
 
-from specdec_core.ui.start import lead, real_block, where_next  # noqa: E402
+from specdec_core.ui.start import lead, real_block, where_next
 
 lead()
 real_block()

@@ -65,7 +65,8 @@ def main() -> None:
     for name, title, settings in TEXTS:
         trace = record(name, title, settings, arguments.seeds)
         t = totals(trace.blocks)
-        print(f"{name:10} seed {trace.settings.seed:2}  alpha {t.alpha:.2f}  tokens/block {t.tokens_per_block:.2f}", flush=True)
+        figures = f"alpha {t.alpha:.2f}  tokens/block {t.tokens_per_block:.2f}"
+        print(f"{name:10} seed {trace.settings.seed:2}  {figures}", flush=True)
 
 
 if __name__ == "__main__":

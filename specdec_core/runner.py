@@ -111,7 +111,7 @@ class Runner:
     def ask(self, job: Job, blocks: int | None) -> None:
         """Ask for ``blocks`` more blocks of ``job``, or for all (None). Raises Busy when the queue is full."""
         with self._lock:
-            if job.state in (State.ENDED, State.FAILED) or job.active and job in self._queue:
+            if job.state in (State.ENDED, State.FAILED) or (job.active and job in self._queue):
                 return
             if len(self._queue) >= self._most:
                 raise Busy("Too many texts are being made right now; please try again in a minute.")

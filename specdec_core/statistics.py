@@ -127,7 +127,7 @@ def power(law: Array, alternative: Array, n: int, level: float = LEVEL) -> float
 
 
 def trials_needed(law: Array, alternative: Array, chance: float = 0.95, most: int = 1 << 40) -> int | None:
-    """The smallest power of two of draws at which ``power`` reaches ``chance``; None where no number up to most does."""
+    """The smallest power of two of draws at which ``power`` reaches ``chance``; None where none up to ``most`` does."""
     n = 2
     while n <= most:
         if power(law, alternative, n) >= chance:

@@ -9,7 +9,8 @@ from specdec_core.models.toy import ToyModel, ToyTokenizer
 from specdec_core.trace import Settings, Trace
 
 # Texts that something on the way to the screen might take for its own.
-NASTY = ["<b>", "$x$", "*a*", "`c`", ":sun:", "[a](b)", " ", "\n", "", "<0xE2>", "=1+1", "“", "a|b", "\u200b", "名", "&amp;"]
+NASTY = ["<b>", "$x$", "*a*", "`c`", ":sun:", "[a](b)", " ", "\n", "", "<0xE2>", "=1+1", "“", "a|b"]
+NASTY += ["\u200b", "名", "&amp;", "\r"]
 
 
 @st.composite
@@ -50,9 +51,11 @@ def pairs_of_distributions(draw: st.DrawFn, largest: int = 6) -> tuple[np.ndarra
 def toy_traces(draw: st.DrawFn) -> Trace:
     """A short text of toy models whose words are nasty, under any rule."""
     size = 6
-    words = draw(st.permutations(NASTY))[: size - 1] + ["<end>"]
+    words = [*draw(st.permutations(NASTY))[: size - 1], "<end>"]
     rng = np.random.default_rng(draw(st.integers(0, 2**16)))
-    tables = [{(i,): rng.dirichlet(np.full(size, 0.7)) for i in range(size)} for _ in range(2)]
+    tables: list[dict[tuple[int, ...], list[float]]] = [
+        {(i,): rng.dirichlet(np.full(size, 0.7)).tolist() for i in range(size)} for _ in range(2)
+    ]
     flat = [1 / size] * size
 
     class Words(ToyTokenizer):

@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -51,7 +52,7 @@ def test_n_a_is_the_formula_in_exact_arithmetic(rows: list[tuple[float, float, f
 
 
 def test_full_case_names_what_is_drawn_next() -> None:
-    full = {
+    full: dict[str, Any] = {
         "vocabulary": ["a", "b", "c"],
         "positions": [{"candidate": "a", "q": [0.5, 0.3, 0.2], "p": [0.1, 0.6, 0.3], "r": 0.9}],
         "bonus": {"p": [0.2, 0.3, 0.5]},

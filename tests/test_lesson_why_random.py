@@ -93,6 +93,7 @@ def test_the_conclusion_is_true(found: TypedPair, c: float) -> None:
         if "never appears" in said:
             assert x.vanished
         if "every candidate away" in said:
+            assert x.fixed.residual is not None
             np.testing.assert_allclose(x.fixed.output, x.fixed.residual, atol=1e-12)
             assert all(row.fixed == 0 for row in x.rows if row.q >= row.p)
     assert (x.best_tv < 1e-12) == ("Change the table" in lesson.best_words(x))

@@ -29,6 +29,11 @@ def said(at: AppTest) -> str:
     return "\n".join(x.value for kind in kinds for x in kind).replace("\\", "")
 
 
+def metric(at: AppTest) -> str:
+    first: Any = at.get("metric")[0]
+    return str(first.value)
+
+
 def finished(at: AppTest) -> AppTest:
     """Poll as the browser does, until the text is there."""
     end = time.monotonic() + 20
@@ -50,7 +55,7 @@ def test_start_shows_a_recorded_block_whole_and_steps_back() -> None:
     at = AppTest.from_file("../app.py", default_timeout=60).run()
     assert not at.exception and not at.warning
     assert "target's distribution exactly" in said(at)
-    last = at.slider(key="step").value
+    last: Any = at.slider(key="step").value
     assert last == at.slider(key="step").max
     at.button(key="step_back").click().run()
     assert at.slider(key="step").value == last - 1
@@ -69,7 +74,7 @@ def test_live_runs_a_block_then_the_rest_as_decoding_alone_would() -> None:
     at = page("live_models", pair="toy", prompt="the cat", tau="3", seed="7", tokens="20")
     at.button(key="run_block").click().run()
     finished(at)
-    assert at.get("metric")[0].value == "1"
+    assert metric(at) == "1"
     at.button(key="run_text").click().run()
     end = time.monotonic() + 20
     while at.session_state["live_job"].active and time.monotonic() < end:
@@ -104,11 +109,11 @@ def test_a_prompt_that_cannot_be_read_gives_one_sentence(prompt: str, word: str)
 def test_an_upload_is_replayed_and_a_bad_one_leaves_it_there(trace: Trace) -> None:
     at = page("live_models", live_from="upload")
     at.file_uploader(key="trace_file").upload("trace.json", trace_to_json(trace).encode()).run()
-    assert not at.exception and at.get("metric")[0].value == str(len(trace.blocks))
+    assert not at.exception and metric(at) == str(len(trace.blocks))
     at.file_uploader(key="trace_file").clear() if hasattr(at.file_uploader(key="trace_file"), "clear") else None
     at.file_uploader(key="trace_file").upload("bad.json", b'{"blocks": "<script>"}').run()
     assert not at.exception
-    assert at.error and at.get("metric")[0].value == str(len(trace.blocks))
+    assert at.error and metric(at) == str(len(trace.blocks))
 
 
 def test_recorded_texts_need_no_model() -> None:

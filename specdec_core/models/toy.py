@@ -111,8 +111,8 @@ def toy_pair() -> Pair:
     words = ("the", "cat", "dog", "sat", "ran", "on", "mat", "<end>")
     rng = np.random.default_rng(20230)
     size = len(words)
-    target = {(i,): _tenths(rng, size) for i in range(size)}
-    draft = {(i,): _tenths(rng, size) for i in range(size)}
+    target: dict[tuple[int, ...], list[float]] = {(i,): _tenths(rng, size) for i in range(size)}
+    draft: dict[tuple[int, ...], list[float]] = {(i,): _tenths(rng, size) for i in range(size)}
     flat = [1 / size] * size
     return Pair(
         "toy",

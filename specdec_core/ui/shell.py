@@ -30,7 +30,7 @@ _CSS = """
 """
 
 
-def _pages() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
+def _pages() -> dict[str, list[st.Page]]:
     return {
         section: [
             st.Page(
