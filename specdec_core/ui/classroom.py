@@ -101,19 +101,6 @@ def as_grade(result: Result) -> Grade:
     return Grade(float(result.score), result.max_points, steps)
 
 
-def press(name: str) -> None:
-    """A button's callback: remember the press until the page's body asks for it.
-
-    A button's own value is lost when ``begin_page`` has to run the page a second time.
-    """
-    st.session_state[f"pressed_{name}"] = True
-
-
-def pressed(name: str) -> bool:
-    """Whether that button was pressed since the page asked last."""
-    return bool(st.session_state.pop(f"pressed_{name}", False))
-
-
 def points(value: float) -> str:
     """Points without a tail of zeros: 3, 2.5, 1.33."""
     return f"{float(value):.2f}".rstrip("0").rstrip(".")

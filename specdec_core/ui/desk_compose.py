@@ -26,9 +26,10 @@ from specdec_core.exercises import (
     question_to_plain,
     suitable_levels,
 )
-from specdec_core.ui.classroom import press, pressed, question_of, refusals, zone
+from specdec_core.ui.classroom import question_of, refusals, zone
 from specdec_core.ui.exercise_block import chosen_block
 from specdec_core.ui.exercise_pick import thinking_word
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.exercise_view import points_text, prompt, show_parts, solution
 from specdec_core.ui.literal import literal
 from specdec_core.words import _, ngettext

@@ -8,9 +8,10 @@ Does not know: what stands on the desk.
 import streamlit as st
 
 from specdec_core.classroom import Desk
-from specdec_core.ui.classroom import press, pressed, refusals, room, source
+from specdec_core.ui.classroom import refusals, room, source
 from specdec_core.ui.desk_compose import compose
 from specdec_core.ui.desk_run import run_class
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.links import choice
 from specdec_core.words import _
 

@@ -13,6 +13,7 @@ import streamlit as st
 from specdec_core.exercises import suitable_levels
 from specdec_core.trace import Block, InvalidTrace, Token, Trace, trace_from_json
 from specdec_core.ui.exercise_pick import FAMILY, LEVEL, REAL
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
 from specdec_core.words import _
@@ -32,11 +33,11 @@ class ChosenBlock:
 def question_button(block: Block, verified: Sequence[Token], key: str) -> None:
     """“Make it a question”: opens the exercises with a question about ``block``."""
 
-    def go() -> None:
+    name = f"{key}_question"
+    st.button(_("Make it a question"), icon=":material/quiz:", key=name, on_click=press, args=(name,))
+    if pressed(name):
         keep_block(block, tuple(token.text for token in verified[-12:]))
         st.switch_page(spec("exercises").file)
-
-    st.button(_("Make it a question"), icon=":material/quiz:", key=f"{key}_question", on_click=go)
 
 
 def keep_block(block: Block, context: tuple[str, ...]) -> None:
@@ -70,7 +71,9 @@ def offer_block(chosen: ChosenBlock | None) -> None:
             _("These questions are made from a block that models judged. Open one and press “Make it a question”."),
             icon=":material/quiz:",
         )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if chosen is not None:
+            st.markdown(_("Another block:"))
         for name in ("live_models", "one_block"):
             page = spec(name)
             st.page_link(page.file, label=page.title, icon=page.icon)

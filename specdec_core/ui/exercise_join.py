@@ -9,7 +9,8 @@ import streamlit as st
 
 from specdec_core.classroom import Card, Classroom, ClassroomError
 from specdec_core.classroom.checks import LONGEST_NAME
-from specdec_core.ui.classroom import press, pressed, refusals, room, show_refusal, source, told, when
+from specdec_core.ui.classroom import refusals, room, show_refusal, source, told, when
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.exercise_seat import seat_view
 from specdec_core.ui.links import carry
 from specdec_core.ui.literal import literal

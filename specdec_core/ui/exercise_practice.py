@@ -24,8 +24,9 @@ from specdec_core.exercises import (
     variant,
 )
 from specdec_core.ui import exercise_pick
-from specdec_core.ui.classroom import points, press, pressed
+from specdec_core.ui.classroom import points
 from specdec_core.ui.exercise_block import chosen_block, offer_block
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.exercise_view import field as answer_field
 from specdec_core.ui.exercise_view import hints, mark, points_text, prompt, show_parts, solution
 from specdec_core.ui.literal import literal

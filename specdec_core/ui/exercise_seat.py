@@ -13,7 +13,8 @@ import streamlit as st
 
 from specdec_core.classroom import Classroom, OwnAnswer, StudentQuestion, StudentView
 from specdec_core.exercises import Kind, Question, Status, grade
-from specdec_core.ui.classroom import grader, points, press, pressed, question_of, refusals, when
+from specdec_core.ui.classroom import grader, points, question_of, refusals, when
+from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.exercise_view import field, hints, mark, points_text, prompt, show_parts, solution
 from specdec_core.ui.literal import literal
 from specdec_core.words import _, ngettext
