@@ -61,7 +61,7 @@ class Notation:
 NOTATIONS: dict[str, Notation] = {
     "book": Notation(
         "book",
-        "Foundations of Large Language Models",
+        "Book (Xiao and Zhu)",
         q="q",
         p="p",
         tau="τ",
@@ -72,7 +72,7 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "leviathan": Notation(
         "leviathan",
-        "Leviathan et al. 2023",
+        "Leviathan et al.",
         q="q",
         p="p",
         tau="γ",
@@ -83,7 +83,7 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "chen": Notation(
         "chen",
-        "Chen et al. 2023",
+        "Chen et al.",
         q="p",
         p="q",
         tau="K",

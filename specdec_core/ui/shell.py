@@ -41,7 +41,6 @@ def _pages() -> dict[str, list[st.Page]]:
                 default=p.name == "start",
             )
             for p in pages
-            if (_ROOT / p.file).exists()
         ]
         for section, pages in sections().items()
     }
@@ -51,7 +50,7 @@ def run_app() -> None:
     """What app.py does: page config, navigation, sidebar, and the page itself."""
     _configure()
     use_language(str(st.session_state.get("lang", "")))
-    page = st.navigation({k: v for k, v in _pages().items() if v}, expanded=True)
+    page = st.navigation(_pages(), expanded=True)
     _sidebar()
     st.session_state[_MARK] = True
     page.run()
@@ -71,7 +70,7 @@ def begin_page(name: str, heading: str | None = None) -> None:
     """
     if not st.session_state.pop(_MARK, False):
         _configure()
-        st.navigation({k: v for k, v in _pages().items() if v})
+        st.navigation(_pages())
         st.rerun()
     use_language(str(st.session_state.get("lang", "")))
     st.html(_CSS)

@@ -10,7 +10,6 @@ import streamlit as st
 from specdec_core.models import recorded
 from specdec_core.trace import Block, Trace
 from specdec_core.ui.links import choice
-from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
 from specdec_core.ui.replay import describe_models
 from specdec_core.ui.shell import notation
@@ -91,18 +90,13 @@ def where_next() -> None:
     """Three ways on."""
     st.subheader(_("Where next"), anchor=False)
     ways = (
-        (
-            "one_token",
-            _("Understand it by hand"),
-            _("Five short lessons, from one token to the question why 0.5 would not do."),
-        ),
-        ("live_models", _("Watch real models decide"), _("Your own prompt, every block step by step.")),
-        ("bias_lab", _("See what a fixed threshold costs"), _("The bent distribution, exactly and on real text.")),
-        ("exercises", _("Practise"), _("Exercises that grade themselves and name the mistake.")),
+        ("one_token", _("Understand it by hand: five short lessons, from one token to why 0.5 would not do.")),
+        ("live_models", _("Watch real models decide: your own prompt, every block step by step.")),
+        ("bias_lab", _("See what a fixed threshold costs, exactly and on real text.")),
+        ("exercises", _("Practise: exercises that grade themselves and name the mistake.")),
     )
-    known = [(spec(name), title, text) for name, title, text in ways]
-    columns = st.columns(len(known))
-    for column, (page, title, text) in zip(columns, known, strict=True):
+    for column, (name, text) in zip(st.columns(len(ways)), ways, strict=True):
+        page = spec(name)
         with column.container(border=True, height="stretch"):
-            st.page_link(page.file, label=f"**{literal(title)}**", icon=page.icon)
+            st.page_link(page.file, label=page.title, icon=page.icon)
             st.caption(text)
