@@ -43,27 +43,34 @@ def advised(pair: Pair, settings: Settings) -> Settings:
     return replace(settings, tau=min(8, max(2, best_tau(alpha, first.cost))))
 
 
-def middle(pair: Pair, settings: Settings, title: str, machine: str) -> Race:
-    """Of ROUNDS races the one with the middle gain."""
-    races = sorted((run(pair, settings, machine, title) for _ in range(ROUNDS)), key=lambda x: x.gain)
+def middle(pair: Pair, settings: Settings, title: str, machine: str, rounds: int) -> Race:
+    """Of ``rounds`` races the one with the middle gain."""
+    races = sorted((run(pair, settings, machine, title) for _ in range(rounds)), key=lambda x: x.gain)
     return races[len(races) // 2]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tau", type=int, default=0, help="candidates per block; 0 takes the page's own advice")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--threads", type=int, default=0, help="threads for torch; 0 leaves its own choice")
     parser.add_argument("--only", choices=list(RACES), help="record this one alone")
     given = parser.parse_args()
     pair = load_pair("embedded")
     info = pair.target.info
-    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {info.dtype}"
+    if given.threads:
+        import torch
+
+        torch.set_num_threads(given.threads)
+    cores = given.threads or len(os.sched_getaffinity(0))
+    machine = f"{platform.machine()}, {info.dtype}, on {cores} of {os.cpu_count()} cores"
     speed_race.FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (title, wanted) in RACES.items():
         if given.only and name != given.only:
             continue
 
         settings = replace(wanted, tau=given.tau) if given.tau else advised(pair, wanted)
-        race = middle(pair, settings, title, machine)
+        race = middle(pair, settings, title, machine, given.rounds)
         (speed_race.FOLDER / f"{name}.json").write_text(to_json(race), encoding="utf-8")
         print(
             f"{name:10} tau {settings.tau}, alpha {race.totals.accepted_per_judged:.2f}, cost {race.cost:.2f}, "
