@@ -13,6 +13,7 @@ from specdec_core.acceptance import Verdict
 from specdec_core.figures.laws import law_bars, residual_bars, residual_text
 from specdec_core.figures.overlap import overlap
 from specdec_core.lessons import correction as lesson
+from specdec_core.lessons import recorded_positions
 from specdec_core.lessons.typed_pair import (
     MAX_LINK,
     TypedPair,
@@ -262,6 +263,18 @@ def test_a_small_vocabulary_needs_no_such_row() -> None:
     x = lesson.of_position(recorded([(0.5, 0.1), (0.5, 0.9)], alpha=0.6, others=0.0))
     assert x is not None
     assert not any(piece.others for piece in x.pieces)
+
+
+def test_recorded_positions_are_cut_to_what_fits() -> None:
+    for _title, _block, position in recorded_positions.positions().values():
+        x = lesson.of_position(position)
+        assert x is not None
+        assert len(x.listed) <= lesson.LISTED + 3
+        assert x.candidate is not None and x.pieces[x.candidate].token == position.token.text
+        for piece in x.pieces:
+            assert x.back(piece) == pytest.approx(piece.p, abs=1e-8)
+        assert sum(piece.q for piece in x.pieces) == pytest.approx(1, abs=1e-8)
+        assert max(position.top, key=lambda t: t.residual).residual == max(piece.residual for piece in x.listed)
 
 
 def test_a_position_without_distributions_is_none() -> None:

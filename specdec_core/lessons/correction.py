@@ -18,10 +18,11 @@ from specdec_core.acceptance import Law, Rule, typed_law
 from specdec_core.lessons.typed_pair import Preset, TypedPair, preset
 from specdec_core.numbers import probability
 from specdec_core.tokens import shown
-from specdec_core.trace import Position, spreadsheet_safe
+from specdec_core.trace import Position, TopToken, spreadsheet_safe
 from specdec_core.words import BOOK, Notation, _
 
 WRONG = ("target", "argmax")
+LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,25 @@ def of_position(position: Position) -> Correction | None:
     if not position.top or position.alpha is None:
         return None
     rejected = max(0.0, 1.0 - position.alpha)
+    listed = _listed(position)
     pieces = [
         Piece(x.token.text, x.q, x.p, min(x.p, x.q), max(0.0, x.q - x.p), max(0.0, x.p - x.q), x.residual)
-        for x in position.top
+        for x in listed
     ]
     q, p = _missing(1.0, [x.q for x in pieces]), _missing(1.0, [x.p for x in pieces])
     kept = min(_missing(position.alpha, [x.kept for x in pieces]), q, p)
     residual = _missing(1.0, [x.residual for x in pieces]) if rejected > 0 else 0.0
     if q > 0 or p > 0:
         pieces.append(Piece(_("all others"), q, p, kept, q - kept, p - kept, residual, others=True))
-    candidate = next((i for i, x in enumerate(position.top) if x.token.id == position.token.id), None)
+    candidate = next((i for i, x in enumerate(listed) if x.token.id == position.token.id), None)
     return Correction(tuple(pieces), position.alpha, rejected, candidate)
+
+
+def _listed(position: Position) -> list[TopToken]:
+    """The ``LISTED`` most likely tokens, and those that the sentences speak of: the candidate and two maxima."""
+    top = position.top
+    always = {max(top, key=lambda x: x.p).token, max(top, key=lambda x: x.residual).token, position.token}
+    return [x for i, x in enumerate(top) if i < LISTED or x.token in always]
 
 
 def _missing(whole: float, parts: Sequence[float]) -> float:
