@@ -1,6 +1,7 @@
 """A whole lesson hour in real browsers: one teacher, two students, from the key to the exported results."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -155,3 +156,10 @@ def test_a_variants_link_on_a_fresh_server(start_app: Callable[..., Any], open_a
     page.keyboard.press("Enter")
     page.get_by_text("Right.", exact=False).first.wait_for()
     assert all(part in page.url for part in ("family=first_rejected", "level=2", "seed=17"))
+
+
+def test_a_recorded_block_becomes_a_question_with_one_click(open_app: Callable[..., Any]) -> None:
+    page = open_app("live_models?live_from=recorded")
+    page.get_by_text("Make it a question").click()
+    page.get_by_text("A draft model proposed").first.wait_for()
+    page.wait_for_url(re.compile("family=real_block.*seed=[0-9]+"))

@@ -10,52 +10,37 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from specdec_core.exercises import suitable_levels
 from specdec_core.trace import Block, InvalidTrace, Token, Trace, trace_from_json
 from specdec_core.ui.exercise_pick import FAMILY, LEVEL, REAL
-from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pages import spec
+from specdec_core.ui.shell import present
 from specdec_core.words import _
 
 _CHOSEN = "block_for_question"
-_WANTED = "question_wanted"
 
 
 @dataclass(frozen=True)
 class ChosenBlock:
-    """A block that somebody wants to be asked about, and the texts of the last tokens before it."""
+    """The block that was looked at last, and the texts of the last tokens before it."""
 
     block: Block
     context: tuple[str, ...]
 
 
-def question_button(block: Block, verified: Sequence[Token], key: str) -> None:
-    """“Make it a question”: opens the exercises with a question about ``block``."""
+def question_link(block: Block, verified: Sequence[Token]) -> None:
+    """“Make it a question”: opens the exercises with a question about ``block``, which is in view here.
 
-    name = f"{key}_question"
-    st.button(_("Make it a question"), icon=":material/quiz:", key=name, on_click=press, args=(name,))
-    if pressed(name):
-        keep_block(block, tuple(token.text for token in verified[-12:]))
-        st.switch_page(spec("exercises").file)
+    A link and not a button: ``st.switch_page`` refuses to leave a page that has widgets bound to the address.
+    """
+    keep_block(block, tuple(token.text for token in verified[-12:]))
+    asked = {"do": "practise", FAMILY: REAL, LEVEL: "2"} | ({"present": "true"} if present() else {})
+    st.page_link(spec("exercises").file, label=_("Make it a question"), icon=":material/quiz:", query_params=asked)
 
 
 def keep_block(block: Block, context: tuple[str, ...]) -> None:
-    """Remember the block, and choose the richest level that it is good for."""
+    """The block that questions are made from, until another one is looked at."""
     st.session_state[_CHOSEN] = ChosenBlock(block, context)
-    levels = suitable_levels(block, context)
-    st.session_state[_WANTED] = "2" if 2 in levels else str(levels[0] if levels else 1)
-
-
-def take_wanted() -> None:
-    """On the exercises page, before its widgets: turn to the block that was chosen on another page."""
-    level = st.session_state.pop(_WANTED, None)
-    if level is not None:
-        st.session_state[f"{FAMILY}_choice"], st.session_state[f"{LEVEL}_choice"] = REAL, level
-        # What the address said before must not win.
-        for key, value in ((FAMILY, REAL), (LEVEL, level)):
-            st.session_state[key] = st.session_state[f"{key}_sent"] = value
-        st.session_state["do_choice"] = "practise"
 
 
 def chosen_block() -> ChosenBlock | None:

@@ -6,7 +6,6 @@ Does not know: either of the two.
 import streamlit as st
 
 from specdec_core.ui import exercise_join
-from specdec_core.ui.exercise_block import take_wanted
 from specdec_core.ui.exercise_practice import practice
 from specdec_core.ui.links import choice
 from specdec_core.words import _
@@ -14,7 +13,6 @@ from specdec_core.words import _
 
 def exercises() -> None:
     """Practice unless a join code or a seat came with the link."""
-    take_wanted()
     seat, code = exercise_join.arrived()
     titles = {"practise": _("Practise alone"), "class": _("Join a class")}
     way = choice(_("How"), titles, "do", default="class" if seat or code else "practise", label_visibility="collapsed")

@@ -58,7 +58,27 @@ def choose() -> tuple[Entry, int]:
         with st.container(width="stretch"):
             level = pick(_("Level"), titles, LEVEL)
         seed = _seed()
+    _tell_address(FAMILY, LEVEL, SEED)
     return mine[level], seed
+
+
+def _tell_address(*keys: str) -> None:
+    """Bring values that the page chose itself into the address.
+
+    The browser writes a field's value there when a run changes it, not when the field first appears. So on arrival
+    without a full link the page runs once more, a moment later.
+    """
+    now = tuple(str(st.session_state[key]) for key in keys)
+    if all(key in st.query_params for key in keys) or st.session_state.get("address_told") == now:
+        return
+
+    def tick() -> None:
+        if st.session_state.get("address_ticked") == now:
+            st.session_state["address_told"] = now
+            st.rerun()
+        st.session_state["address_ticked"] = now
+
+    st.fragment(tick, run_every=0.8, key="address_tick")()
 
 
 def new_variant() -> None:
@@ -68,6 +88,7 @@ def new_variant() -> None:
 
 def _seed() -> int:
     begin_number(SEED, random.SystemRandom().randrange(1, 1_000_000), 0, MAX_SEED)
+    st.session_state[SEED] = st.session_state[SEED]  # said by the page in every run, so that the address has it
     value = st.number_input(
         _("Variant"),
         0,
@@ -87,12 +108,12 @@ def pick(label: str, titles: Mapping[str, str], key: str) -> str:
     As ``links.choice`` otherwise: the widget itself is not bound, its name is carried beside it.
     """
     widget, sent = f"{key}_choice", f"{key}_sent"
-    came = st.session_state[key] if key in st.session_state else st.query_params.get(key, "")
-    if came != st.session_state.get(sent, "") and came in titles:
-        st.session_state[widget] = came  # a link, or the browser's Back and Forward
-    elif st.session_state.get(widget) not in titles:
-        asked = (st.session_state.get(sent, ""), next(iter(titles)))
+    held = st.session_state.get(key, "")
+    if st.session_state.get(widget) not in titles:  # on arrival, or when the filters took it away
+        asked = (st.query_params.get(key, ""), held, st.session_state.get(sent, ""), next(iter(titles)))
         st.session_state[widget] = next(x for x in asked if x in titles)
+    elif held != st.session_state.get(sent, "") and held in titles:
+        st.session_state[widget] = held  # the browser's Back and Forward change the address alone
     chosen = str(st.selectbox(label, list(titles), key=widget, format_func=lambda x: titles.get(x, x)))
     st.session_state[sent] = chosen
     carry(key, chosen)

@@ -20,7 +20,7 @@ from specdec_core.steps import Kind, steps
 from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token, blocks_to_csv
 from specdec_core.ui import block_table, block_walk
-from specdec_core.ui.exercise_block import question_button
+from specdec_core.ui.exercise_block import question_link
 from specdec_core.ui.lesson import (
     BOOK_SOURCE,
     CHEN_SOURCE,
@@ -203,7 +203,7 @@ def _comparisons(built: core.BuildUp, n: Notation) -> str:
 
 def _downloads(shown: Shown) -> None:
     with st.container(horizontal=True):
-        question_button(shown.block, shown.verified, "block")
+        question_link(shown.block, shown.verified)
         st.download_button(
             _("Block as CSV"),
             blocks_to_csv([shown.block]),

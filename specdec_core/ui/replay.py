@@ -13,7 +13,7 @@ from specdec_core.steps import cards, verdict_sentence, verdict_word
 from specdec_core.tokens import shown
 from specdec_core.trace import Block, Position, Settings, Totals, Trace, blocks_to_csv, totals, trace_to_json
 from specdec_core.ui.charts import chart
-from specdec_core.ui.exercise_block import question_button
+from specdec_core.ui.exercise_block import question_link
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.ui.stepper import step_fragment, stepper
@@ -35,7 +35,7 @@ def show_trace(trace: Trace, key: str) -> None:
     text_flow(trace.prompt, trace.blocks, f"{key}_flow", index, pick)
     block = trace.blocks[index]
     _block_line(block, len(trace.blocks))
-    question_button(block, trace.verified_before(index), key)
+    question_link(block, trace.verified_before(index))
 
     def body() -> None:
         cursor = stepper(
