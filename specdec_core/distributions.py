@@ -69,12 +69,12 @@ def probabilities(logits: NDArray[np.floating], warp: Warp = Warp()) -> Array:
     np.exp(x, out=x)
     x /= x.sum()
     if warp.top_p < 1:
-        x = _nucleus(x, warp.top_p)
+        # By logits, not by p: two logits can differ by less than their probabilities show.
+        x = _nucleus(x, np.argsort(-given, kind="stable"), warp.top_p)
     return x
 
 
-def _nucleus(p: Array, top_p: float) -> Array:
-    order = np.argsort(-p, kind="stable")
+def _nucleus(p: Array, order: NDArray[np.intp], top_p: float) -> Array:
     before = np.cumsum(p[order]) - p[order]
     kept = np.zeros_like(p)
     inside = order[before < top_p]

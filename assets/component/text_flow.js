@@ -52,6 +52,8 @@ export default function (component) {
     text.append(node)
   }
   if (focused >= 0) text.querySelectorAll(".block")[focused]?.focus()
+  // Where nothing in it can be focused, the scrolling text itself must be, or keys could not scroll it.
+  if (!data.clickable) text.tabIndex = 0
   if (atEnd) text.scrollTop = text.scrollHeight
   root.querySelector(".legend").replaceChildren(
     ...data.legend.map(([kind, label]) => element("span", kind, label)),

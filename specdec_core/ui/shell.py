@@ -28,6 +28,12 @@ _CSS = """
 .st-key-top_line h1 { padding: 0; }
 </style>
 """
+# Streamlit writes white on the primary colour. One that is light enough to be read on a dark page is too light for that.
+_DARK_CSS = """
+<style>
+[data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] * { color: #0b0f14; }
+</style>
+"""
 
 
 def _pages() -> dict[str, list[st.Page]]:
@@ -73,7 +79,7 @@ def begin_page(name: str, heading: str | None = None) -> None:
         st.navigation(_pages())
         st.rerun()
     use_language(str(st.session_state.get("lang", "")))
-    st.html(_CSS)
+    st.html(_CSS + (_DARK_CSS if theme() == "dark" else ""))
     _forget_other_page(name)
     _top_line(heading or spec(name).title)
     if present():  # known only after its toggle was drawn: the address may ask for it
