@@ -2,9 +2,8 @@
 
     python -m scripts.record_race                # a few minutes on two free cores; run it again when the draft changes
 
-Each race is run ROUNDS times on a machine that should have nothing else to do, and the fastest run of each of the two is
-kept. tau is what the speed page advises for the alpha and the cost
-that a first run shows.
+Each race is run ROUNDS times on a machine that should have nothing else to do, and the fastest run of each of the two
+is kept. tau is what the speed page advises for the alpha and the cost that a first run shows.
 """
 
 import argparse

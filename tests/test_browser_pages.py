@@ -31,7 +31,7 @@ def test_a_fresh_server_serves_a_deep_link_first(start_app: Callable[..., Any], 
     assert page.locator('[data-testid="stSidebarNav"]').count() == 1
     assert page.get_by_text("Page not found").count() == 0
     assert "q=0.5" in page.url and "r=0.3" in page.url
-    assert page.locator('input[aria-label="Draft, q"]').input_value() == "0.5"
+    assert page.locator('input[type="text"][aria-label="Draft, q"]').input_value() == "0.5"
 
 
 @pytest.mark.parametrize("name", PAGES)

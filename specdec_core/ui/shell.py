@@ -28,7 +28,7 @@ _CSS = """
 .st-key-top_line h1 { padding: 0; }
 </style>
 """
-# Streamlit writes white on the primary colour. One that is light enough to be read on a dark page is too light for that.
+# Streamlit writes white on the primary colour; one that can be read on a dark page is too light for that.
 _DARK_CSS = """
 <style>
 [data-testid^="stBaseButton-primary"], [data-testid^="stBaseButton-primary"] * { color: #0b0f14; }
