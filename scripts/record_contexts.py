@@ -100,12 +100,7 @@ def choose(places: list[Context]) -> list[Context]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pair", default="embedded")
-    parser.add_argument("--threads", type=int, default=0, help="threads for torch; 0 leaves its own choice")
     given = parser.parse_args()
-    if given.threads:
-        import torch
-
-        torch.set_num_threads(given.threads)
     pair = load_pair(given.pair)
     found = [measured(pair, *place) for place in PLACES]
     for place, _, _ in sorted(found, key=lambda x: x[0].alpha):

@@ -56,16 +56,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tau", type=int, default=0, help="candidates per block; 0 takes the page's own advice")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--threads", type=int, default=0, help="threads for torch; 0 leaves its own choice")
     parser.add_argument("--only", choices=list(RACES), help="record this one alone")
     given = parser.parse_args()
     pair = load_pair("embedded")
     info = pair.target.info
-    if given.threads:
-        import torch
-
-        torch.set_num_threads(given.threads)
-    cores = given.threads or len(os.sched_getaffinity(0))
+    cores = int(os.environ.get("OMP_NUM_THREADS", "0")) or len(os.sched_getaffinity(0))
     machine = f"{platform.machine()}, {info.dtype}, on {cores} of {os.cpu_count()} cores"
     speed_race.FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (title, wanted) in RACES.items():

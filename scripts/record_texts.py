@@ -91,12 +91,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=24)
     parser.add_argument("--tau", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--threads", type=int, default=0, help="threads for torch; 0 leaves its own choice")
     given = parser.parse_args()
-    if given.threads:
-        import torch
-
-        torch.set_num_threads(given.threads)
     deadline = time.monotonic() + 60 * given.minutes
     settings = Settings(PROMPTS[given.name], "embedded", tau=given.tau, max_new_tokens=given.tokens)
     tally = TextTally(load_pair("embedded"), settings, RULES)

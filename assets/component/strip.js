@@ -1,25 +1,6 @@
 // The token strip: verified context, one card per candidate, the facts and the sentence below.
 // Every text is set with textContent, so token text can hold anything and stays literal.
 
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-function isDark(node) {
-  const host = node.host ?? node
-  const colour = getComputedStyle(host).getPropertyValue("--st-background-color").trim()
-  const hex = /^#([0-9a-f]{6})$/i.exec(colour)
-  if (hex) {
-    const n = parseInt(hex[1], 16)
-    return 0.3 * (n >> 16) + 0.59 * ((n >> 8) & 255) + 0.11 * (n & 255) < 128
-  }
-  const rgb = colour.match(/\d+/g)
-  return rgb ? 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 128 : false
-}
-
 function tokenNode(parts) {
   const node = element("div", "token")
   for (const part of parts) node.append(element("span", part.mark ? "mark" : "", part.text))
@@ -78,8 +59,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".strip")
   if (!root || !data) return
-  const palette = isDark(parentElement) ? data.dark : data.light
-  for (const [name, colour] of Object.entries(palette)) root.style.setProperty(`--${name}`, colour)
+  const palette = paint(root, parentElement, data)
   root.style.setProperty("--say", palette[data.tone] ?? palette.line)
   root.querySelector(".context .label").textContent = data.context_label
   root.querySelector(".context .text").textContent = data.context

@@ -1,21 +1,7 @@
 // The text so far, block by block. Every text is set with textContent, so token text stays literal.
 
-function element(tag, className, text) {
-  const node = document.createElement(tag)
-  if (className) node.className = className
-  if (text !== undefined) node.textContent = text
-  return node
-}
-
-function isDark(node) {
-  const colour = getComputedStyle(node.host ?? node).getPropertyValue("--st-background-color").trim()
-  const hex = /^#([0-9a-f]{6})$/i.exec(colour)
-  const [r, g, b] = hex ? [0, 2, 4].map((i) => parseInt(hex[1].slice(i, i + 2), 16)) : (colour.match(/\d+/g) ?? [255, 255, 255]).map(Number)
-  return 0.3 * r + 0.59 * g + 0.11 * b < 128
-}
-
 function blockNode(block, clickable) {
-  const node = element(clickable ? "span" : "span", block.selected ? "block selected" : "block")
+  const node = element("span", block.selected ? "block selected" : "block")
   if (clickable) {
     node.setAttribute("role", "button")
     node.tabIndex = 0
@@ -31,8 +17,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".flow")
   if (!root || !data) return
-  const palette = isDark(parentElement) ? data.dark : data.light
-  for (const [name, colour] of Object.entries(palette)) root.style.setProperty(`--${name}`, colour)
+  paint(root, parentElement, data)
   const text = root.querySelector(".text")
   const atEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 8
   const focused = [...text.querySelectorAll(".block")].indexOf(parentElement.activeElement)

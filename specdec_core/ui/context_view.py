@@ -4,26 +4,15 @@ Does not know: what is asked about it.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from specdec_core.figures.palette import DARK, LIGHT
 from specdec_core.lessons.draft_context import Part, Situation, candidate_symbol, filled, part_label
 from specdec_core.tokens import shown, visible
+from specdec_core.ui.strip import component
 from specdec_core.words import Notation, _
 
-_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "component"
-
-
-def _asset(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-_VIEW = st.components.v2.component(
-    "context_view", html=_asset("context.html"), css=_asset("context.css"), js=_asset("context.js")
-)
+_VIEW = component("context_view", "context")
 
 
 def groups(situation: Situation, t: int, notation: Notation) -> list[dict[str, Any]]:

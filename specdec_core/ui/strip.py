@@ -19,9 +19,13 @@ def asset(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-_STRIP = st.components.v2.component(
-    "token_strip", html=asset("strip.html"), css=asset("strip.css"), js=asset("strip.js")
-)
+def component(name: str, file: str) -> Any:
+    """Register the component whose html, css and js are ``file``.* there; the script follows what all of them share."""
+    script = asset("common.js") + "\n" + asset(f"{file}.js")
+    return st.components.v2.component(name, html=asset(f"{file}.html"), css=asset(f"{file}.css"), js=script)
+
+
+_STRIP = component("token_strip", "strip")
 
 
 def token_strip(data: dict[str, Any], key: str, on_picked: Callable[[], None] | None = None) -> int | None:

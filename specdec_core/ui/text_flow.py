@@ -6,16 +6,12 @@ Does not know: where the trace comes from.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import streamlit as st
-
 from specdec_core.figures.palette import DARK, LIGHT
 from specdec_core.trace import Block, Token
-from specdec_core.ui.strip import asset
+from specdec_core.ui.strip import component
 from specdec_core.words import _
 
-_FLOW = st.components.v2.component(
-    "text_flow", html=asset("text_flow.html"), css=asset("text_flow.css"), js=asset("text_flow.js")
-)
+_FLOW = component("text_flow", "text_flow")
 
 
 def text_flow(
