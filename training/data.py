@@ -107,6 +107,11 @@ def _lay_out(bins: list[list[NDArray[np.int64]]]) -> Rows:
     return rows
 
 
+def join(parts: list[Rows]) -> Rows:
+    """The rows of ``parts``, one after the other."""
+    return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in Rows.__dataclass_fields__))
+
+
 def attention_mask(segment: torch.Tensor) -> torch.Tensor:
     """Additive float32 mask (B, 1, L, L): a token sees itself and what came before it in its own sequence."""
     length = segment.shape[1]

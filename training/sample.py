@@ -20,7 +20,7 @@ from training.data import ASSISTANT, ROW, START_OF_TURN
 from training.generate import sample
 
 WORDS = Path(__file__).with_name("starts.json")
-BATCH = 32
+BATCH = 128
 # Share of the sequences at each temperature.
 TEMPERATURES = {0.7: 0.6, 1.0: 0.4}
 # How often each kind of start is drawn.
@@ -83,7 +83,16 @@ def start(rng: np.random.Generator, tokenizer: Any) -> str:
 
 def fill(pattern: str, words: dict[str, list[str]], pick: Draw) -> str:
     """Replace each ``{name}``, ``{topic}``, ... in ``pattern`` by a draw of its own from the list of that name."""
-    slots = {"{name}": "names", "{topic}": "topics", "{year}": "years", "{language}": "languages"}
+    slots = {
+        "{name}": "names",
+        "{topic}": "topics",
+        "{year}": "years",
+        "{language}": "languages",
+        "{place}": "places",
+        "{object}": "objects",
+        "{job}": "jobs",
+        "{number}": "numbers",
+    }
     for slot, key in slots.items():
         while slot in pattern:
             pattern = pattern.replace(slot, pick(words[key]), 1)

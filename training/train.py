@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from specdec_core.models import embedded
-from training.data import HELD_OUT, Rows, batch, load_sequences, pack
+from training.data import HELD_OUT, Rows, batch, join, load_sequences, pack
 from training.fit import fit
 from training.losses import Mix, alphas, distil
 from training.models import LAYERS, export, first_draft
@@ -55,13 +55,17 @@ def main() -> None:
     torch.manual_seed(args.seed)
     args.work.mkdir(parents=True, exist_ok=True)
     (args.work / ("pid-ahead" if args.ahead else "pid")).write_text(str(os.getpid()))
-    sequences = load_sequences(args.text)
+    sequences = load_sequences(args.text[0])
+    more = [load_sequences(path) for path in args.text[1:]]
     ids = torch.from_numpy(choose(sequences[HELD_OUT:], args.vocabulary)).long()
-    run, held_out, answers = _prepare(args, sequences, ids)
+    run, held_out, answers = _prepare(args, sequences, more, ids)
     if args.ahead:
         return _work_ahead(run)
     start, spent = _resume(run)
-    if start == 0 and args.fit_rows:
+    if start == 0 and args.start:
+        run.draft.load_state_dict(torch.load(args.start, weights_only=True)["draft"], strict=False)
+        print("at the start, held out:", _monitor(run, held_out, answers), flush=True)
+    elif start == 0 and args.fit_rows:
         fit(run.target, run.draft, LAYERS, run.rows.first(args.fit_rows))
         print("after the fit, held out:", _monitor(run, held_out, answers), flush=True)
         _save(run, ids, 1, 0.0)
@@ -71,7 +75,19 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", type=Path, required=True, help="npz made by training.sample")
+    parser.add_argument(
+        "--text",
+        type=Path,
+        required=True,
+        nargs="+",
+        help="npz made by training.sample; the first gives held-out text and vocabulary, one named twice counts twice",
+    )
+    parser.add_argument(
+        "--start", type=Path, help="checkpoint.pt of an earlier run: go on from its weights, not its clock"
+    )
+    parser.add_argument(
+        "--hold", action="store_true", help="keep the rate and the final loss: a run that another one ends"
+    )
     parser.add_argument("--work", type=Path, required=True, help="folder for caches and checkpoints (about 1.2 GB)")
     parser.add_argument("--out", type=Path, default=embedded.draft_dir())
     parser.add_argument("--steps", type=int, default=2000)
@@ -87,13 +103,18 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _prepare(args: argparse.Namespace, sequences: list[NDArray[np.int64]], ids: Tensor) -> tuple[Run, Rows, Teacher]:
+def _prepare(
+    args: argparse.Namespace,
+    sequences: list[NDArray[np.int64]],
+    more: list[list[NDArray[np.int64]]],
+    ids: Tensor,
+) -> tuple[Run, Rows, Teacher]:
     target = embedded.load_target(torch.float32)
     head = target.model.embed_tokens.weight.detach()
     draft = first_draft(target)
     compiled = torch.compile if args.compile else lambda module: module
-    rows = pack(sequences[HELD_OUT:], args.seed)
-    rows = rows.first(args.rows)
+    # A text packed by itself gives the same rows whatever stands beside it.
+    rows = join([pack(text, args.seed) for text in [sequences[HELD_OUT:], *more]]).first(args.rows)
     body = compiled(target.model)
     teacher = Teacher(body, rows, args.work, f"train-{args.seed}-{len(rows)}")
     trainable = [p for p in draft.parameters() if p.requires_grad]
@@ -143,14 +164,16 @@ def _step(run: Run, step: int, progress: float, temperature: float) -> float:
     target_hidden = run.teacher.ask(index)
     hidden = run.forward(**inputs, use_cache=False).last_hidden_state.flatten(0, 1)
     with torch.no_grad():
-        part, alpha = distil(hidden.detach()[counts], target_hidden[counts], run.head, temperature, _mix(progress))
+        part, alpha = distil(
+            hidden.detach()[counts], target_hidden[counts], run.head, temperature, _mix(run.args, progress)
+        )
         gradient = torch.zeros_like(hidden)
         gradient[counts] = part
     run.optimizer.zero_grad(set_to_none=True)
     hidden.backward(gradient)
     nn.utils.clip_grad_norm_(run.draft.parameters(), 1.0)
     for group in run.optimizer.param_groups:
-        group["lr"] = run.args.rate * _schedule(step, progress)
+        group["lr"] = run.args.rate * _schedule(run.args, step, progress)
     run.optimizer.step()
     return alpha
 
@@ -163,15 +186,19 @@ def _rows_of(run: Run, step: int) -> NDArray[np.int64]:
     return np.sort(order[at : at + BATCH])
 
 
-def _mix(progress: float) -> Mix:
-    """Cross-entropy first: it has a slope wherever q is small. Total variation, which is 1 - alpha, takes over."""
-    turn = min(max((progress - 0.3) / 0.3, 0.0), 1.0)
+def _mix(args: argparse.Namespace, progress: float) -> Mix:
+    """Cross-entropy first: it has a slope wherever q is small. Total variation, which is 1 - alpha, takes over.
+
+    A run that goes on from an earlier one has that behind it.
+    """
+    turn = 1.0 if args.start else min(max((progress - 0.3) / 0.3, 0.0), 1.0)
     return Mix(1.0 - 0.9 * turn, turn)
 
 
-def _schedule(step: int, progress: float) -> float:
-    """Warm-up, then half a cosine down to a fiftieth."""
-    return min((step + 1) / WARMUP, 1.0) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0))))
+def _schedule(args: argparse.Namespace, step: int, progress: float) -> float:
+    """Warm-up, then half a cosine down to a fiftieth; or the full rate to the end."""
+    warm = min((step + 1) / WARMUP, 1.0)
+    return warm if args.hold else warm * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0))))
 
 
 def _monitor(run: Run, rows: Rows, answers: Teacher) -> str:
