@@ -30,6 +30,8 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 APP, DEV = "requirements.txt", "requirements-dev.txt"
 FILES = {APP: [APP, "constraints.txt"], DEV: [APP, "constraints.txt", DEV]}
 HEARTBEAT_SECONDS = 20
+# Tests run side by side, one process a core; four are enough, because each holds the models.
+WORKERS = ["--numprocesses=auto", "--maxprocesses=4"]
 CACHES = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "build", "screenshots"]
 
 
@@ -268,8 +270,8 @@ def test(options: argparse.Namespace) -> int:
     if not options.no_models:
         install_models("The tests that need it are skipped.")
     failed = run_checks()
-    say("Tests: pytest " + " ".join(options.rest))
-    status = run(python("-m", "pytest") + options.rest)
+    say("Tests: pytest " + " ".join(WORKERS + options.rest))
+    status = run(python("-m", "pytest") + WORKERS + options.rest)
     if failed:
         say("Failed, see above: " + ", ".join(failed))
     return status or bool(failed)

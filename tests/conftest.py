@@ -55,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     os.environ["SPECDEC_DATA"] = folder.name
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    if workers := getattr(config, "workerinput", {}).get("workercount"):
+        # Threads of one worker that wait for those of another cost far more than they bring.
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
