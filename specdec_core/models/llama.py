@@ -124,7 +124,10 @@ def int8_product(steps: "Tensor", scale: "Tensor") -> "Product":
 
 @dataclass(frozen=True)
 class Layer:
-    """One transformer layer: two norms and four products (queries, keys and values in one; gate and up in one)."""
+    """One transformer layer: two norms and four products (queries, keys and values in one; gate and up in one).
+
+    A norm's weight comes times sqrt(width), as ``LlamaModel._scale`` wants it.
+    """
 
     norm: "Tensor"
     qkv: "Product"
@@ -157,10 +160,9 @@ class LlamaModel:
         self.output_ids = output_ids
         self.device = embedding.device
         self.embedding, self._layers, self._norm, self._head = embedding, tuple(layers), norm, head
-        self._on_cpu = self.device.type == "cpu"
         self._complex = self.device.type != "mps"  # Apple's backend knows complex numbers only in part
         self._turns = _turns(shape).to(self.device if self._complex else "cpu")
-        self._zero = norm.new_zeros(1, 1)
+        self._floor = norm.new_tensor((shape.width * shape.epsilon) ** 0.5)
         self._info = ModelInfo(name, str(self.device), dtype, parameters, shape.layers)
 
     @property
@@ -202,15 +204,15 @@ class LlamaModel:
         return x
 
     def _scale(self, x: "Tensor", weight: "Tensor") -> "Tensor":
-        """Each row over its root mean square, times ``weight`` (Zhang and Sennrich 2019)."""
+        """Each row over its root mean square, times the norm's weight (Zhang and Sennrich 2019).
+
+        ``weight`` is the norm's times sqrt(width), so that x w / hypot(|x|, sqrt(width epsilon)) is the quotient: four
+        small steps instead of the ten that the library takes, and the same bits for a row whatever stands beside it.
+        """
         import torch
 
-        if x.shape[0] > 1 or not self._on_cpu:
-            return torch.rms_norm(x, (self.shape.width,), weight, self.shape.epsilon)
-        # A single row on the CPU, in two small steps instead of the ten that the library takes.
-        row = x.view(-1)
-        mean = torch.dot(row, row).item() / self.shape.width
-        return torch.addcmul(self._zero, x, weight, value=(mean + self.shape.epsilon) ** -0.5)
+        length = torch.linalg.vector_norm(x, 2, 1, True)
+        return (x * weight).div_(torch.hypot(length, self._floor))
 
     def _frame(self, cache: "Cache", rows: int) -> "Frame":
         """What all layers need to know of where M new tokens stand."""

@@ -97,7 +97,7 @@ def build(
         return _stacked(tensors, [f"model.layers.{n}.{x}_proj" for x in names], shape, dtype, device)
 
     def norm(key: str) -> "Tensor":
-        return tensors[key].float().to(device)
+        return (tensors[key].float() * shape.width**0.5).to(device)
 
     try:
         layers = [
