@@ -7,18 +7,16 @@ only: stopping takes effect between two.
 Does not know: streamlit, how a pair is loaded (it is given a function), what a block looks like on the screen.
 """
 
-import logging
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
+from specdec_core import log
 from specdec_core.decoding import InvalidPrompt, assemble, decode
 from specdec_core.models.protocol import ModelUnavailable, Pair
 from specdec_core.trace import Block, Settings, Trace
-
-log = logging.getLogger("specdec.runner")
 
 
 class State(StrEnum):
@@ -48,7 +46,7 @@ class Job:
         self.blocks: list[Block] = []
         self.pair: Pair | None = None
         self.wanted: int | None = 0
-        self.seen = time.monotonic()
+        self.seen = self.asked = time.monotonic()
         self._generator: Iterator[Block] | None = None
         self._trace: Trace | None = None
 
@@ -111,6 +109,7 @@ class Runner:
     def ask(self, job: Job, blocks: int | None) -> None:
         """Ask for ``blocks`` more blocks of ``job``, or for all (None). Raises Busy when the queue is full."""
         with self._lock:
+            job.asked = time.monotonic()
             if job.state in (State.ENDED, State.FAILED) or (job.active and job in self._queue):
                 return
             if len(self._queue) >= self._most:
@@ -171,12 +170,14 @@ class Runner:
             ended = job.advance()
         except (ModelUnavailable, InvalidPrompt) as error:
             job.error, job.state = str(error), State.FAILED
+            log.event("text_refused", reason=type(error).__name__)
             return
         except MemoryError:
+            log.event("out_of_memory", blocks=len(job.blocks))
             job.error, job.state = "The machine ran out of memory; the blocks so far are kept.", State.FAILED
             return
-        except Exception:
-            log.exception("a block failed")
+        except Exception as error:
+            log.failure("block_failed", error, blocks=len(job.blocks))
             job.error, job.state = "The models failed at this block; the blocks so far are kept.", State.FAILED
             return
         self._settle(job, ended)
@@ -185,6 +186,8 @@ class Runner:
         with self._lock:
             if ended:
                 job.state, job._generator = State.ENDED, None
+                seconds = time.monotonic() - job.asked
+                log.event("text_ended", blocks=len(job.blocks), seconds=seconds, queue=len(self._queue))
             elif job._satisfied():
                 job.state = State.IDLE
             else:
@@ -193,8 +196,10 @@ class Runner:
 
     def _pair(self, name: str) -> Pair:
         if name not in self._pairs:
+            began = time.monotonic()
             while len(self._pairs) >= self._keep:
                 self._pairs.popitem(last=False)
             self._pairs[name] = self._load(name)
+            log.event("models_loaded", seconds=time.monotonic() - began, kept=len(self._pairs))
         self._pairs.move_to_end(name)
         return self._pairs[name]

@@ -10,12 +10,12 @@ Every failure is a ClassroomError. `source` is where a try of a key or code come
 Does not know: Streamlit, question families, grading.
 """
 
-import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from specdec_core import log
 from specdec_core.classroom import keys, limits, retention, students
 from specdec_core.classroom.database import Database
 from specdec_core.classroom.desk import Desk, purge
@@ -24,7 +24,6 @@ from specdec_core.classroom.records import Card, Grader, Json, Receipt, Seat, St
 from specdec_core.classroom.schema import migrate
 from specdec_core.classroom.settings import Settings
 
-_log = logging.getLogger(__name__)
 _PURGE_EVERY = timedelta(hours=1)
 # One key is hashed at a time: each takes 32 MiB and a tenth of a second.
 _HASHING = threading.Lock()
@@ -88,9 +87,11 @@ class Classroom:
         with _HASHING:
             right = keys.matches(key, stored)
         if not right:
+            log.event("teacher_key_refused")
             raise ClassroomError("wrong_key", "This is not the teacher key.")
         with self.database.write() as connection:
             limits.succeeded(connection, number)
+        log.event("desk_opened")
         return Desk(self.database, self._clock)
 
     # -- the students' door ----------------------------------------------------------------------------------------
@@ -102,7 +103,9 @@ class Classroom:
     def join(self, code: str, name: str = "", source: str = "") -> Seat:
         """A seat in the assignment. Its token is all that identifies the student from now on."""
         self._purge_if_due()
-        return students.join(self.database, code, name, source, self._clock())
+        seat = students.join(self.database, code, name, source, self._clock())
+        log.event("student_joined")
+        return seat
 
     def student_view(self, token: str) -> StudentView:
         """The student's questions and own answers: no solution before the reveal, nobody else's anything."""
@@ -122,7 +125,9 @@ class Classroom:
         StudentQuestion.attempt, so that a stale window cannot answer a variant it does not show.
         """
         now = self._clock()
-        return students.submit(self.database, token, question, answers, grader, idempotency_key, attempt, now)
+        receipt = students.submit(self.database, token, question, answers, grader, idempotency_key, attempt, now)
+        log.event("answer_stored", again=receipt.replayed)
+        return receipt
 
     # -- keeping and forgetting ------------------------------------------------------------------------------------
 
@@ -139,7 +144,9 @@ class Classroom:
         limits.forget(self.database, now)
         if not self.settings.retention_days:
             return 0
-        return purge(self.database, now - timedelta(days=self.settings.retention_days)).students
+        gone = purge(self.database, now - timedelta(days=self.settings.retention_days)).students
+        log.event("old_data_deleted", students=gone)
+        return gone
 
     def _purge_if_due(self) -> None:
         if self._purged_at is not None and self._clock() - self._purged_at < _PURGE_EVERY:
@@ -147,4 +154,4 @@ class Classroom:
         try:
             self.purge_old()
         except ClassroomError as error:  # forgetting is tried again in an hour; it must not keep a class from joining
-            _log.warning("old class data could not be deleted: %s", error)
+            log.failure("purge_failed", error, kind=error.kind)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from specdec_core import log
 from specdec_core.figures.palette import Theme
 from specdec_core.ui import glossary
 from specdec_core.ui.links import choice
@@ -54,6 +55,7 @@ def _pages() -> dict[str, list[st.Page]]:
 
 def run_app() -> None:
     """What app.py does: page config, navigation, sidebar, and the page itself."""
+    log.configure()
     _configure()
     use_language(str(st.session_state.get("lang", "")))
     page = st.navigation(_pages(), expanded=True)
