@@ -37,7 +37,7 @@ def law_part(place: Place | None) -> None:
         bias_law.show_prices(place, rules)
         with ui.explanation(_("The rules")):
             explain(rules, N)
-        st.subheader(_("Would another threshold do?"), anchor=False)
+        st.header(_("Would another threshold do?"), anchor=False)
         bias_law.show_sweep(place, rules)
 
 
@@ -68,12 +68,12 @@ numbers = picture.container()
 prices = st.container()
 law_part(here)
 if here is not None:
-    st.subheader(_("Draw it and see"), anchor=False)
+    st.header(_("Draw it and see"), anchor=False)
     bias_trials.trials(here)
-st.subheader(_("On whole texts"), anchor=False)
+st.header(_("On whole texts"), anchor=False)
 texts_section()
 if here is not None:
-    st.subheader(_("What it is worth"), anchor=False)
+    st.header(_("What it is worth"), anchor=False)
     worth_part(here)
 ui.sources(ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("speed")

@@ -32,20 +32,20 @@ if race is not None:
 
 known = runs()
 chosen = None
-st.subheader(_("Measured, and by the formula"), anchor=False)
+st.header(_("Measured, and by the formula"), anchor=False)
 if known:
     name = choice(_("Run"), {key: x.title for key, x in known.items()}, "speed_run", menu=True)
     chosen = known[name]
     speed_numbers.formula_section(known, chosen)
-    st.subheader(_("Where the time of a block goes"), anchor=False)
+    st.header(_("Where the time of a block goes"), anchor=False)
     speed_numbers.time_section(chosen)
 else:
     st.info(_("No recorded runs are installed. Run a text on the page “Live models”, then come back."))
 
-st.subheader(_("When it pays"), anchor=False)
+st.header(_("When it pays"), anchor=False)
 calculator()
 
-st.subheader(_("Accepted of what?"), anchor=False)
+st.header(_("Accepted of what?"), anchor=False)
 speed_numbers.ratios_section(chosen)
 with st.expander(_("Does this page count right? Published reference points"), icon=":material/fact_check:"):
     speed_numbers.reference_points()

@@ -29,7 +29,7 @@ def page(name: str, **query: str) -> AppTest:
 
 def said(at: AppTest) -> str:
     """Everything in words, titles of messages included, without the marks that keep texts literal."""
-    kinds: tuple[Any, ...] = (at.markdown, at.error, at.warning, at.info, at.success, at.caption, at.subheader)
+    kinds: tuple[Any, ...] = (at.markdown, at.error, at.warning, at.info, at.success, at.caption, at.header)
     found = [f"{getattr(x.proto, 'title', '')} {x.value}" for kind in kinds for x in kind]
     return "\n".join(found).replace("\\", "")
 

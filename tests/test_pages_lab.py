@@ -70,7 +70,7 @@ def preset_place(name: str) -> Place:
 def test_the_lab_opens_with_the_whole_argument() -> None:
     at = open_page("bias_lab")
     words = text_of(at)
-    headings = [x.value for x in at.subheader]
+    headings = [x.value for x in at.header]
     assert headings == [
         "The rules",
         "Would another threshold do?",
@@ -145,7 +145,7 @@ def test_bad_distributions_get_a_word_and_are_not_mended(q: tuple[str, ...], p: 
         at = open_page("bias_lab")
     assert word in text_of(at).replace("−", "-") and at.error
     assert "picture comes as soon as" in text_of(at)
-    assert "Draw it and see" not in [x.value for x in at.subheader]
+    assert "Draw it and see" not in [x.value for x in at.header]
 
 
 def test_too_few_rows_are_said() -> None:
@@ -320,7 +320,7 @@ def test_the_page_asks_models_for_a_place() -> None:
 def test_the_speed_page_opens_with_all_its_parts() -> None:
     at = open_page("speed")
     words = text_of(at)
-    headings = [x.value for x in at.subheader]
+    headings = [x.value for x in at.header]
     assert headings[0] == "Measured, and by the formula" and "When it pays" in headings
     assert "Accepted of what?" in headings
     tables = " ".join(x.value.to_string() for x in at.table).replace("\\", "")

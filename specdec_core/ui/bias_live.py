@@ -17,7 +17,7 @@ from specdec_core.ui.bias_place import Place
 from specdec_core.ui.bias_rules import chosen_rules
 from specdec_core.ui.bias_texts import recorded_study, show_study
 from specdec_core.ui.charts import chart
-from specdec_core.ui.lesson import begin_number, begin_value
+from specdec_core.ui.lesson import begin_number
 from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.runners import runner
@@ -80,8 +80,9 @@ def _waiting(job: Job) -> None:
 
 def live_place() -> Place | None:
     """p and q of the token that follows a prompt, from real models."""
-    begin_value("lab_prompt", DEFAULT_PROMPT)
-    prompt = st.text_area(_("Prompt"), key="lab_prompt", bind="query-params", max_chars=MAX_PROMPT, height=80)
+    prompt = st.text_area(
+        _("Prompt"), DEFAULT_PROMPT, key="lab_prompt", bind="query-params", max_chars=MAX_PROMPT, height=80
+    )
     pair = _pair("lab_pair")
     warmth = temperature()
     if pair is None:
@@ -171,8 +172,9 @@ def texts_section() -> None:
 
 def _live_texts() -> None:
     pair = _pair("lab_texts_pair")
-    begin_value("lab_texts_prompt", DEFAULT_PROMPT)
-    prompt = st.text_input(_("Prompt to continue"), key="lab_texts_prompt", bind="query-params", max_chars=MAX_PROMPT)
+    prompt = st.text_input(
+        _("Prompt to continue"), DEFAULT_PROMPT, key="lab_texts_prompt", bind="query-params", max_chars=MAX_PROMPT
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         texts = choice(_("Texts per rule"), {str(n): str(n) for n in (4, 8, 16, 32, 64)}, "lab_many", "16")
         tokens = choice(_("Tokens per text"), {str(n): str(n) for n in (4, 8, 12, 16)}, "lab_long", "12")

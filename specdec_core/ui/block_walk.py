@@ -95,7 +95,7 @@ def _feedback(last: core.Prediction, block: Block, rule: Rule, n: Notation) -> N
 
 
 def _ask(block: Block, done: int, n: Notation) -> None:
-    st.markdown(f"#### {literal(core.ask_words(block.positions[done], n))}")
+    st.markdown(f"### {literal(core.ask_words(block.positions[done], n))}")
     with st.container(horizontal=True, key="walk_ask"):
         st.button(
             _("Yes, it stays"), key="walk_yes", icon=":material/check:", shortcut="Y", on_click=_answer, args=("y",)
@@ -106,7 +106,7 @@ def _ask(block: Block, done: int, n: Notation) -> None:
 
 
 def _ask_count(block: Block, n: Notation) -> None:
-    st.markdown(f"#### {literal(_('Nothing more is judged. So what is {n_a}?').format(n_a=n.n_a))}")
+    st.markdown(f"### {literal(_('Nothing more is judged. So what is {n_a}?').format(n_a=n.n_a))}")
     with st.container(horizontal=True, key="walk_count"):
         for k in range(block.tau + 1):
             st.button(str(k), key=f"walk_count_{k}", on_click=_count, args=(k,))
@@ -115,7 +115,7 @@ def _ask_count(block: Block, n: Notation) -> None:
 def _result(told: Sequence[core.Prediction], block: Block, n: Notation) -> None:
     said = st.session_state[COUNT]
     words = _("Right: {n_a} = {value}.") if said == block.n_a else _("Not so: {n_a} = {value}.")
-    st.markdown(f"#### {literal(words.format(n_a=n.n_a, value=block.n_a))}")
+    st.markdown(f"### {literal(words.format(n_a=n.n_a, value=block.n_a))}")
     st.markdown(core.n_a_words(core.build_up(block, block.judged), block, n))
     right = sum(x.right for x in told) + (said == block.n_a)
     asked = len(told) + 1

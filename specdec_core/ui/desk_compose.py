@@ -40,11 +40,11 @@ _SEED_BITS = 48
 
 def compose(desk: Desk) -> None:
     """The whole form, top to bottom: questions, then how the class is run, then Create."""
-    st.subheader(_("Questions"), anchor=False)
+    st.header(_("Questions"), anchor=False)
     _add()
     _more_sources()
     _listed()
-    st.subheader(_("How it runs"), anchor=False)
+    st.header(_("How it runs"), anchor=False)
     title = st.text_input(
         _("Title"), max_chars=LONGEST_TITLE, key="desk_title", placeholder=_("Why random?"), persist_state="session"
     )

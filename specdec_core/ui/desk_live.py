@@ -35,7 +35,7 @@ def live(desk: Desk, assignment: Assignment) -> None:
 
 
 def _view(desk: Desk, progress: Progress) -> None:
-    st.subheader(_("Live"), anchor=False)
+    st.header(_("Live"), anchor=False)
     with st.container(horizontal=True):
         st.metric(_("Joined"), len(progress.students), border=True)
         st.metric(_("Have answered something"), progress.started, border=True)

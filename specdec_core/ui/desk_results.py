@@ -15,7 +15,7 @@ from specdec_core.words import _
 
 def results(desk: Desk, assignment: Assignment) -> None:
     """Results, then questions."""
-    st.subheader(_("Save"), anchor=False)
+    st.header(_("Save"), anchor=False)
     with st.container(horizontal=True):
         _file(_("Results, a row per student (CSV)"), lambda: desk.export_csv(assignment.id), "results.csv", "text/csv")
         _file(

@@ -103,7 +103,7 @@ def _ask_code(code: str) -> None:
 
 
 def _card(here: Classroom, code: str, card: Card) -> None:
-    st.subheader(literal(card.title), anchor=False)
+    st.header(literal(card.title), anchor=False)
     st.caption(ngettext("{n} question", "{n} questions", card.question_count).format(n=card.question_count))
     if card.state in ("closed", "revealed"):
         st.info(_("This assignment is closed: nobody can join it any more."), icon=":material/lock:")

@@ -55,7 +55,7 @@ def practice() -> None:
     if question is None:
         return
     attempt = _attempt(question)
-    st.subheader(literal(question.title), anchor=False)
+    st.header(literal(question.title), anchor=False)
     st.caption(
         _("{points}. Level of thinking: {thinking}. Topics: {topics}.").format(
             points=points_text(question.max_points), **exercise_pick.described(entry)

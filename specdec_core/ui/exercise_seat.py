@@ -26,7 +26,7 @@ _LOOK_SECONDS = {"waiting": 4.0, "open": 10.0, "closed": 4.0}
 def seat_view(here: Classroom, token: str, view: StudentView) -> None:
     """Everything that the seat shows in the assignment's present state."""
     name = view.name or _("no name")
-    st.subheader(literal(view.title), anchor=False)
+    st.header(literal(view.title), anchor=False)
     st.caption(_("Seat {number}: {name}").format(number=view.number, name=literal(name)))
     _state(view)
     _look_out(here, token, view.state)
@@ -133,14 +133,14 @@ def _question(here: Classroom, token: str, view: StudentView, q: StudentQuestion
     again = bool(q.answers) and q.attempts_left > 0
     if q.answers and again:
         _earlier(here, token, q)
-        st.subheader(literal(_("Attempt {n}").format(n=q.attempt)), anchor=False)
+        st.header(literal(_("Attempt {n}").format(n=q.attempt)), anchor=False)
     try:
         question = question_of(q.question)
     except ValueError:
         st.error(_("This question cannot be shown. Please tell your teacher."), icon=":material/error:")
         return
     with st.container(key=f"seat_question_{q.index}_{q.attempt}"):
-        st.subheader(literal(question.title), anchor=False)
+        st.header(literal(question.title), anchor=False)
         show_parts(question.stem)
         if q.attempts_left:
             _form(here, token, view, q, question)

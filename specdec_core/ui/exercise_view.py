@@ -142,7 +142,7 @@ def mark(result: StepResult, step: Step) -> None:
 
 def solution(question: Question, key: str) -> None:
     """The right answers, the worked solution, and the picture. Only where a solution may be shown."""
-    st.subheader(_("Solution"), anchor=False)
+    st.header(_("Solution"), anchor=False)
     for step in question.steps:
         if step.kind is Kind.SELF_CHECK:
             _model_answer(step)
@@ -183,9 +183,9 @@ def _block(plain: Mapping[str, Any] | None) -> tuple[tuple[Token, ...], Block] |
         return None
     try:
         case = case_from_plain(dict(plain))
+        return tuple(Token(text) for text in case.context), judge_case(case)
     except InvalidCase:
         return None
-    return tuple(Token(text) for text in case.context), judge_case(case)
 
 
 def _line(block: Block, key: str) -> None:

@@ -37,13 +37,13 @@ class Task:
 
 def question(text: str) -> None:
     """The one question of the page, right under its title."""
-    st.markdown(f"### {text}")
+    st.markdown(f"## {text}")
 
 
 @contextmanager
 def explanation(title: str | None = None) -> Iterator[None]:
     """The words after the picture."""
-    st.subheader(title or _("Why"), anchor=False)
+    st.header(title or _("Why"), anchor=False)
     with st.container(width=860):
         yield
 
@@ -54,7 +54,7 @@ def try_this(page: str, tasks: Sequence[Task]) -> None:
     done: frozenset[str] = st.session_state.get(key, frozenset()) | {t.name for t in tasks if t.done}
     st.session_state[key] = done
     count = sum(t.name in done for t in tasks)
-    st.subheader(_("Try this"), anchor=False)
+    st.header(_("Try this"), anchor=False)
     with st.container(border=True, key=f"{page}_tasks"):
         for task in tasks:
             if task.name in done:
@@ -66,17 +66,11 @@ def try_this(page: str, tasks: Sequence[Task]) -> None:
         st.caption(all_done or text)
 
 
-def begin_value(key: str, default: str) -> None:
-    """The first value of a bound text widget: the link's, or ``default``. From then on the person's.
-
-    Widgets whose value callbacks set must not have a default of their own as well.
-    """
-    if key not in st.session_state:
-        st.session_state[key] = st.query_params.get(key, default)
-
-
 def begin_number(key: str, default: int, low: int, high: int) -> None:
-    """The first value of a bound number field that callbacks change, as ``begin_value`` for texts."""
+    """The first value of a bound number field that callbacks change: the link's, or ``default``.
+
+    The browser's Back, to an entry without it, gives the widget's own default instead: the lowest.
+    """
     if key not in st.session_state:
         asked = st.query_params.get(key, "")
         st.session_state[key] = int(asked) if whole(low, high)(asked) else default
@@ -95,8 +89,7 @@ def probability_field(
     name: the symbol in that word. also: a further check, which returns a plain sentence or "". Nothing stands in for a
     value that cannot be used: the result is None then.
     """
-    begin_value(key, default)
-    text = st.text_input(label, key=key, bind="query-params", help=help)
+    text = st.text_input(label, default, key=key, bind="query-params", help=help)
     value, problem = read_probability(text or "", name)
     if value is not None and also is not None:
         problem = also(value)

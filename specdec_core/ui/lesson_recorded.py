@@ -55,7 +55,7 @@ def real_token(n: Notation) -> None:
     """The same thing for a candidate that a real draft proposed and a real target judged."""
     if not random_traces(tuple(recorded.names())):
         return
-    st.subheader(_("The same on a recorded real token"), anchor=False)
+    st.header(_("The same on a recorded real token"), anchor=False)
     chosen = choose_block("real")
     if chosen is None:
         return

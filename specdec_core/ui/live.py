@@ -137,8 +137,7 @@ def _progress() -> None:
     n = len(job.blocks)
     if job.state is State.LOADING:
         st.info(_("Loading the models…"), icon=":material/hourglass_top:")
-    elif n == 0 and runner().place(job) > 0:
-        place = runner().place(job)
+    elif n == 0 and (place := runner().place(job)) > 0:
         st.info(
             ngettext("{n} text is before yours.", "{n} texts are before yours.", place).format(n=place),
             icon=":material/groups:",

@@ -158,7 +158,7 @@ def table(rows: list[dict[str, object]], key: str) -> None:
 def position_detail(x: Position, settings: Settings, n: Notation, key: str, judged: bool) -> None:
     """What draft and target thought at one position: overlap, residual, and how often the rule keeps a token here."""
     token = literal(shown(x.token.text))
-    st.subheader(_("Position {t}: {token}").format(t=x.t, token=token), anchor=False)
+    st.header(_("Position {t}: {token}").format(t=x.t, token=token), anchor=False)
     if judged:
         st.markdown(literal(verdict_sentence(x, settings.acceptance, n)))
     if not x.top:

@@ -13,7 +13,6 @@ import streamlit as st
 from specdec_core.models.pairs import describe
 from specdec_core.runner import Busy, State
 from specdec_core.trace import Settings
-from specdec_core.ui.lesson import begin_value
 from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
 from specdec_core.ui.runners import runner
@@ -150,8 +149,8 @@ def _live() -> Race | None:
     if not pair.ready:
         st.info(literal(pair.problem or _("These models are not installed.")), icon=":material/download:")
         return None
-    begin_value("speed_prompt", "The best way to learn a language is")
-    prompt = st.text_input(_("Prompt"), key="speed_prompt", bind="query-params", max_chars=MAX_PROMPT)
+    default = "The best way to learn a language is"
+    prompt = st.text_input(_("Prompt"), default, key="speed_prompt", bind="query-params", max_chars=MAX_PROMPT)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tau = choice(
             _("Candidates per block, {tau}").format(tau=notation().tau),

@@ -88,7 +88,7 @@ def real_block() -> None:
 
 def where_next() -> None:
     """Three ways on."""
-    st.subheader(_("Where next"), anchor=False)
+    st.header(_("Where next"), anchor=False)
     ways = (
         ("one_token", _("Understand it by hand: five short lessons, from one token to why 0.5 would not do.")),
         ("live_models", _("Watch real models decide: your own prompt, every block step by step.")),
