@@ -312,11 +312,8 @@ def audit(options: argparse.Namespace) -> int:
 
 def screenshots(options: argparse.Namespace) -> int:
     """Make the pictures of the README."""
-    script = ROOT / "scripts" / "screenshots.py"
-    if not script.exists():
-        raise Stop("There is no scripts/screenshots.py yet.")
     ensure_environment(DEV)
-    return run(python(str(script)) + options.rest)
+    return run(python("-m", "scripts.screenshots") + options.rest)
 
 
 def clean(_: argparse.Namespace) -> int:
