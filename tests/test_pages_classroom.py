@@ -242,7 +242,7 @@ def test_the_desk_shows_answers_and_the_misconception(room: Classroom, desk: Des
     at.selectbox(key="desk_assignment").set_value(made.id).run()
     at.checkbox(key=f"desk_sure_{made.id}").set_value(True).run()
     at.button(key="desk_delete_class").click().run()
-    assert "Deleted: 1 student with 1 answers." in said(at) and not desk.progress(made.id).students
+    assert "Deleted: 1 student, 1 answer." in said(at) and not desk.progress(made.id).students
 
 
 # --- A seat ----------------------------------------------------------------------------------------------------------

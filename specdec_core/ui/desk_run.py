@@ -225,9 +225,9 @@ def _delete(desk: Desk, what: str, assignment_id: str, box: str, number: int = 0
 
 
 def _what_went(gone: Deleted) -> str:
-    text = ngettext(
-        "Deleted: {n} student with {answers} answers.", "Deleted: {n} students with {answers} answers.", gone.students
-    ).format(n=gone.students, answers=gone.answers)
+    students = ngettext("{n} student", "{n} students", gone.students).format(n=gone.students)
+    answers = ngettext("{n} answer", "{n} answers", gone.answers).format(n=gone.answers)
+    text = _("Deleted: {students}, {answers}.").format(students=students, answers=answers)
     if gone.wiped:
         return text
     rest = _("Remains may stay in the database file until the next deletion, because somebody was reading.")
