@@ -195,9 +195,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.name not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {self.name!r}.")
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {self.name[:40]!r}.")
         if self.correction not in CORRECTIONS:
-            raise ValueError(f"correction must be one of {', '.join(CORRECTIONS)}, not {self.correction!r}.")
+            raise ValueError(f"correction must be one of {', '.join(CORRECTIONS)}, not {self.correction[:40]!r}.")
         spec = RULES[self.name]
         object.__setattr__(self, "spec", spec)
         object.__setattr__(self, "parameter", _checked(spec, self.parameter))

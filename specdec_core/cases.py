@@ -15,7 +15,7 @@ import numpy as np
 
 from specdec_core.acceptance import RANDOM, Judgement, Rule, Verdict, exactly, judge, residual
 from specdec_core.distributions import Array, InvalidDistribution, check_distribution
-from specdec_core.trace import Block, Next, Position, Token, TopToken
+from specdec_core.trace import Block, Next, Position, Token, TopToken, has_surrogate, short
 
 MAX_ROWS = 512
 MAX_VOCABULARY = 4096
@@ -52,10 +52,10 @@ class Case:
 def check_probability(value: Any, field: str, above_zero: bool = False) -> float:
     """``value`` as a probability. Raises InvalidCase naming ``field``."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidCase(f"{field} must be a number, not {_short(value)}.")
+        raise InvalidCase(f"{field} must be a number, not {short(value)}.")
     number = float(value) if abs(value) < 1e300 else float("inf")
     if not np.isfinite(number):
-        raise InvalidCase(f"{field} must be a finite number, not {_short(value)}.")
+        raise InvalidCase(f"{field} must be a finite number, not {short(value)}.")
     if above_zero and number == 0:
         raise InvalidCase(f"{field} is 0: a token with q = 0 cannot have been drafted.")
     if not 0 <= number <= 1:
@@ -66,8 +66,8 @@ def check_probability(value: Any, field: str, above_zero: bool = False) -> float
 def check_row(t: int, token: Any, q: Any, p: Any, r: Any) -> Row:
     """One typed candidate, checked. Raises InvalidCase naming position and field."""
     if not isinstance(token, str):
-        raise InvalidCase(f"token at t = {t} must be a text, not {_short(token)}.")
-    if any("\ud800" <= c <= "\udfff" for c in token):
+        raise InvalidCase(f"token at t = {t} must be a text, not {short(token)}.")
+    if has_surrogate(token):
         raise InvalidCase(f"token at t = {t} is not valid Unicode.")
     return Row(
         token,
@@ -91,7 +91,7 @@ def load_object(text: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InvalidCase(f"The case is not JSON: {str(error)[:80]}.") from None
     if not isinstance(data, dict):
-        raise InvalidCase(f"The case must be a JSON object, not {_short(data)}.")
+        raise InvalidCase(f"The case must be a JSON object, not {short(data)}.")
     return data
 
 
@@ -108,7 +108,9 @@ def case_from_plain(data: Mapping[str, Any]) -> Case:
         raise InvalidCase("context must be a list of texts.")
     title = data.get("title", "")
     if not isinstance(title, str):
-        raise InvalidCase(f"title must be a text, not {_short(title)}.")
+        raise InvalidCase(f"title must be a text, not {short(title)}.")
+    if has_surrogate("".join((title, *context))):
+        raise InvalidCase("context and title must be valid Unicode.")
     build = _full_case if "positions" in data else _scalar_case
     return build(data, tuple(context), title)
 
@@ -118,7 +120,7 @@ def _list(data: Mapping[str, Any], name: str) -> list[Any]:
     if value is None:
         raise InvalidCase(f"The case lacks the field {name!r}.")
     if not isinstance(value, list):
-        raise InvalidCase(f"{name} must be a list, not {_short(value)}.")
+        raise InvalidCase(f"{name} must be a list, not {short(value)}.")
     return value
 
 
@@ -139,6 +141,8 @@ def _full_case(data: Mapping[str, Any], context: tuple[str, ...], title: str) ->
     vocabulary = _list(data, "vocabulary")
     if not vocabulary or len(vocabulary) > MAX_VOCABULARY or not all(isinstance(v, str) for v in vocabulary):
         raise InvalidCase(f"vocabulary must be a list of 1 to {MAX_VOCABULARY} texts.")
+    if has_surrogate("".join(vocabulary)):
+        raise InvalidCase("vocabulary holds a text that is not valid Unicode.")
     if len(set(vocabulary)) != len(vocabulary):
         raise InvalidCase("vocabulary names a token twice.")
     positions = _list(data, "positions")
@@ -147,10 +151,10 @@ def _full_case(data: Mapping[str, Any], context: tuple[str, ...], title: str) ->
     rows, qs, ps = [], [], []
     for t, position in enumerate(positions, start=1):
         if not isinstance(position, dict):
-            raise InvalidCase(f"positions, t = {t}, must be an object, not {_short(position)}.")
+            raise InvalidCase(f"positions, t = {t}, must be an object, not {short(position)}.")
         candidate = position.get("candidate")
         if candidate not in vocabulary:
-            raise InvalidCase(f"candidate at t = {t} is not in the vocabulary: {_short(candidate)}.")
+            raise InvalidCase(f"candidate at t = {t} is not in the vocabulary: {short(candidate)}.")
         q, p = (_over(vocabulary, position.get(name), f"{name} at t = {t}") for name in ("q", "p"))
         i = vocabulary.index(candidate)
         rows.append(check_row(t, candidate, float(q[i]), float(p[i]), position.get("r")))
@@ -159,27 +163,22 @@ def _full_case(data: Mapping[str, Any], context: tuple[str, ...], title: str) ->
     bonus = data.get("bonus")
     if bonus is not None:
         if not isinstance(bonus, dict):
-            raise InvalidCase(f"bonus must be an object with a field 'p', not {_short(bonus)}.")
+            raise InvalidCase(f"bonus must be an object with a field 'p', not {short(bonus)}.")
         bonus = _over(vocabulary, bonus.get("p"), "p of bonus")
     return Case(tuple(rows), context, title, tuple(vocabulary), tuple(qs), tuple(ps), bonus)
 
 
 def _over(vocabulary: Sequence[str], values: Any, field: str) -> Array:
     if not isinstance(values, list):
-        raise InvalidCase(f"{field} must be a list of {len(vocabulary)} numbers, not {_short(values)}.")
+        raise InvalidCase(f"{field} must be a list of {len(vocabulary)} numbers, not {short(values)}.")
     if len(values) != len(vocabulary):
         raise InvalidCase(f"{field} has {len(values)} entries, but the vocabulary has {len(vocabulary)}.")
     if any(isinstance(v, bool) or not isinstance(v, int | float) for v in values):
         raise InvalidCase(f"{field} must be a list of numbers.")
     try:
         return check_distribution(values, field)
-    except (InvalidDistribution, OverflowError) as error:
+    except InvalidDistribution as error:
         raise InvalidCase(str(error)) from None
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def judge_rows(rows: Sequence[Row], rule: Rule = RANDOM) -> Judgement:
@@ -188,7 +187,10 @@ def judge_rows(rows: Sequence[Row], rule: Rule = RANDOM) -> Judgement:
 
 
 def judge_case(case: Case, rule: Rule = RANDOM) -> Block:
-    """The case as the block it describes. Its next token is named by source and law, not drawn."""
+    """The case as the block it describes. Its next token is named by source and law, not drawn.
+
+    Raises InvalidCase where p/q is too large for a float.
+    """
     judged = judge_rows(case.rows, rule)
     positions = tuple(_position(case, i, verdict, rule) for i, verdict in enumerate(judged.verdicts))
     t = judged.first_rejected or len(case.rows) + 1
@@ -213,7 +215,7 @@ def _position(case: Case, i: int, verdict: Verdict, rule: Rule) -> Position:
         token=Token(row.token),
         q=row.q,
         p=row.p,
-        ratio=float(exactly(row.p) / exactly(row.q)),
+        ratio=_ratio(row),
         accept_probability=float(rule.accept_probability(*one)[0]),
         r=row.r,
         level=float(level),
@@ -221,6 +223,13 @@ def _position(case: Case, i: int, verdict: Verdict, rule: Rule) -> Position:
         alpha=float(np.minimum(case.p[i], case.q[i]).sum()) if case.p else None,
         top=top_of(case.vocabulary, case.p[i], case.q[i]) if case.p else (),
     )
+
+
+def _ratio(row: Row) -> float:
+    try:
+        return float(exactly(row.p) / exactly(row.q))
+    except OverflowError:
+        raise InvalidCase("p/q is too large to be written: some q is almost 0.") from None
 
 
 def top_of(vocabulary: Sequence[str], p: Array, q: Array) -> tuple[TopToken, ...]:

@@ -161,6 +161,8 @@ def check_distribution(values: Sequence[float], field: str) -> Array:
         p = np.array([float(v) for v in values], dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidDistribution(f"{field} must be a list of numbers.") from None
+    except OverflowError:
+        raise InvalidDistribution(f"{field} holds a number that is far too large.") from None
     if p.size == 0:
         raise InvalidDistribution(f"{field} is empty.")
     for i, value in enumerate(p, start=1):

@@ -273,7 +273,7 @@ def trace_from_json(text: str | bytes) -> Trace:
     if not isinstance(data, dict) or "blocks" not in data:
         raise InvalidTrace("The JSON is not a trace: it has no field 'blocks'.")
     if data.get("schema") != SCHEMA:
-        raise InvalidTrace(f"The trace has schema {str(data.get('schema'))[:20]!r}; this version reads {SCHEMA}.")
+        raise InvalidTrace(f"The trace has schema {short(data.get('schema'))}; this version reads {SCHEMA}.")
     trace = _read(Trace, data, "trace")
     _check_trace(trace)
     return trace
@@ -301,20 +301,20 @@ def _read(kind: Any, value: Any, where: str) -> Any:
             raise InvalidTrace(f"{where} must be a list of reasonable length.")
         return tuple(_read(get_args(kind)[0], v, f"{where}[{i}]") for i, v in enumerate(value))
     if origin is dict:
-        if not isinstance(value, dict) or len(value) > 32:
+        if not isinstance(value, dict) or len(value) > 32 or any(has_surrogate(k) for k in value):
             raise InvalidTrace(f"{where} must be a small object.")
-        return {str(k)[:40]: _read(get_args(kind)[1], v, f"{where}.{str(k)[:40]}") for k, v in value.items()}
+        return {k[:40]: _read(get_args(kind)[1], v, f"{where}.{short(k)}") for k, v in value.items()}
     return _read_scalar(kind, value, where)
 
 
 def _read_dataclass(cls: type, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise InvalidTrace(f"{where} must be an object, not {_short(value)}.")
+        raise InvalidTrace(f"{where} must be an object, not {short(value)}.")
     hints = _hints(cls)
     known = {f.name: f for f in fields(cls) if f.init}
     unknown = next((k for k in value if k not in known), None)
     if unknown is not None:
-        raise InvalidTrace(f"{where} has an unknown field {_short(unknown)}.")
+        raise InvalidTrace(f"{where} has an unknown field {short(unknown)}.")
     read = {k: _read(hints[k], v, f"{where}.{k}") for k, v in value.items()}
     try:
         return cls(**read)
@@ -330,7 +330,7 @@ def _read_scalar(kind: Any, value: Any, where: str) -> Any:
         try:
             return kind(value)
         except ValueError:
-            raise InvalidTrace(f"{where} has an unknown value {_short(value)}.") from None
+            raise InvalidTrace(f"{where} has an unknown value {short(value)}.") from None
     if kind is float:
         if value in ("inf", "-inf"):
             return float(value)
@@ -339,17 +339,22 @@ def _read_scalar(kind: Any, value: Any, where: str) -> Any:
     elif kind is int:
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
             return value
-    elif kind is str and isinstance(value, str) and len(value) <= 200_000 and not _has_surrogate(value):
+    elif kind is str and isinstance(value, str) and len(value) <= 200_000 and not has_surrogate(value):
         return value
-    raise InvalidTrace(f"{where} must be a {kind.__name__}, not {_short(value)}.")
+    raise InvalidTrace(f"{where} must be a {kind.__name__}, not {short(value)}.")
 
 
-def _has_surrogate(text: str) -> bool:
+def has_surrogate(text: str) -> bool:
+    """Whether ``text`` holds half a character, which cannot be sent or stored."""
     return any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """What was found instead, for an error's sentence: on one line, never long."""
+    try:
+        text = repr(value)
+    except RecursionError:  # it could be read, but from a frame further up
+        text = "something nested very deep"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -371,6 +376,9 @@ def _check_block(block: Block, rule: Rule, where: str) -> None:
         raise InvalidTrace(f"{where} has {block.tau} positions, at most {MAX_TAU}.")
     for i, x in enumerate(block.positions):
         _check_position(x, i + 1, f"{where}.positions[{i}]")
+        level = rule.spec.level(x.r, rule.threshold)
+        if x.level != level and not abs(x.level - level) <= 1e-9 * max(1.0, abs(level)):
+            raise InvalidTrace(f"{where}.positions[{i}].level is {x.level:g}, but the rule gives {level:g}.")
     stays = [bool(rule.accepts(x.p, x.q, x.r)) for x in block.positions]
     # A typed tie can fall differently in floats than on paper; either reading of the numbers is an honest one.
     paper = [bool(rule.accepts(exactly(x.p), exactly(x.q), exactly(x.r))) for x in block.positions]
@@ -379,6 +387,8 @@ def _check_block(block: Block, rule: Rule, where: str) -> None:
         raise InvalidTrace(f"{where} contradicts itself: its verdicts do not follow from its q, p and r.")
     if len(block.emitted) != block.n_a + (block.next is not None):
         raise InvalidTrace(f"{where} emits {len(block.emitted)} tokens, which n_a = {block.n_a} does not give.")
+    if block.next is not None:
+        _check_next(block.next, block, rule, f"{where}.next")
 
 
 def _check_position(x: Position, t: int, where: str) -> None:
@@ -386,11 +396,31 @@ def _check_position(x: Position, t: int, where: str) -> None:
         raise InvalidTrace(f"{where}.t must be {t}, not {x.t}.")
     if not 0 < x.q <= 1 + 1e-9:
         raise InvalidTrace(f"{where}.q must be above 0 and at most 1, not {x.q:g}.")
-    for name, value in (("p", x.p), ("r", x.r), ("accept_probability", x.accept_probability)):
-        if not 0 <= value <= 1 + 1e-9:
-            raise InvalidTrace(f"{where}.{name} must be between 0 and 1, not {value:g}.")
+    for name in ("p", "r", "accept_probability", "alpha"):
+        _check_probability(getattr(x, name), f"{where}.{name}")
+    _check_top(x.top, where)
     if abs(x.ratio - x.p / x.q) > 1e-9 * max(1.0, x.p / x.q):
         raise InvalidTrace(f"{where}.ratio is {x.ratio:g}, but p/q is {x.p / x.q:g}.")
+
+
+def _check_next(x: Next, block: Block, rule: Rule, where: str) -> None:
+    source = "bonus" if block.first_rejected is None else rule.correction
+    if (x.t, x.source) != (block.n_a + 1, source):
+        raise InvalidTrace(f"{where} must come from {source} at t = {block.n_a + 1}.")
+    _check_probability(x.probability, f"{where}.probability")
+    _check_probability(x.u, f"{where}.u")
+    _check_top(x.top, where)
+
+
+def _check_top(top: Iterable[TopToken], where: str) -> None:
+    for i, y in enumerate(top):
+        for name in ("q", "p", "residual"):
+            _check_probability(getattr(y, name), f"{where}.top[{i}].{name}")
+
+
+def _check_probability(value: float | None, where: str) -> None:
+    if value is not None and not 0 <= value <= 1 + 1e-9:
+        raise InvalidTrace(f"{where} must be between 0 and 1, not {value:g}.")
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------

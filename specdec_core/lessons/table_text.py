@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from specdec_core.cases import MAX_ROWS, Case, parse_case
 from specdec_core.lessons.one_block import Table, TypedRow, table_of
 from specdec_core.lessons.typed import shortened
-from specdec_core.trace import to_plain
+from specdec_core.trace import has_surrogate, to_plain
 from specdec_core.words import _
 
 MAX_TEXT = 400_000
@@ -52,6 +52,8 @@ def _from_lines(text: str) -> Table:
         lines = [x for x in csv.reader(io.StringIO(text), delimiter=delimiter) if any(cell.strip() for cell in x)]
     except csv.Error as error:
         raise Unreadable(_("The text is no CSV: {why}.").format(why=shortened(str(error), 80))) from None
+    if not lines:
+        raise Unreadable(_("There is nothing to read yet: paste lines with token, q, p and r."))
     header = [cell.strip().lower() for cell in lines[0]]
     if "token" in header:
         missing = [name for name in _COLUMNS if name not in header]
@@ -129,6 +131,8 @@ def unpack(text: str) -> Table:
             isinstance(c, str) for c in [*cells, *context]
         ):
             raise ValueError("shape")
+        if has_surrogate("".join((*cells, *context))):
+            raise ValueError("Unicode")
         return Table(tuple(TypedRow(*line) for line in lines), tuple(context))
     except (ValueError, TypeError, RecursionError, zlib.error):
         raise Unreadable(_("The table in this link cannot be read.")) from None

@@ -16,7 +16,7 @@ _START = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 def escape(text: str) -> str:
     """Plain text as Markdown on one line."""
-    line = " ".join(xml_safe(text).split("\n"))
+    line = " ".join(xml_safe(text).splitlines()).strip()  # four blanks in front would make it code
     line = _SPECIAL.sub(lambda match: "\\" + match[0], line)
     return _START.sub(lambda m: f"{m[1]}\\{m[2]}" if m[2] else f"{m[1]}{m[3]}\\{m[4]}", line)
 

@@ -286,9 +286,9 @@ def _follow(r: Reader) -> Follow | None:
     f = Reader(data, f"{r.where}, follow")
     f.only({"rule", "uses", "numbers"})
     rule, given = f.one_of("rule", FOLLOWS), f.value("numbers")
-    if not isinstance(given, Mapping) or len(given) > 8:
-        raise InvalidQuestions(f"{f.where}: numbers must be a small object.")
-    numbers = {str(name)[:40]: Reader(given, f.where).fraction(name, signed=True) for name in given}
+    if not isinstance(given, Mapping) or len(given) > 8 or not all(_NAME.fullmatch(name) for name in given):
+        raise InvalidQuestions(f"{f.where}: numbers must be a small object with plain names.")
+    numbers = {name: Reader(given, f.where).fraction(name, signed=True) for name in given}
     missing = [name for name in FOLLOWS[rule][1] if name not in numbers]
     if missing:
         raise InvalidQuestions(f"{f.where}: the rule {rule!r} needs the number {missing[0]!r}.")

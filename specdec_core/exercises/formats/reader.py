@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
+from specdec_core.trace import has_surrogate, short
+
 _FRACTION = re.compile(r"(-?)([0-9]{1,40})(?:\.([0-9]{1,40})|/([0-9]{1,40}))?")
 # Line ends and tabs may stand in a text; other controls, lone surrogates and what XML cannot carry may not.
 _BAD = re.compile("[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -22,14 +24,14 @@ class Reader:
 
     def __init__(self, data: Any, where: str) -> None:
         if not isinstance(data, Mapping):
-            raise InvalidQuestions(f"{where}: an object is expected, not {_short(data)}.")
+            raise InvalidQuestions(f"{where}: an object is expected, not {short(data)}.")
         self.data, self.where = data, where
 
     def only(self, known: Collection[str]) -> None:
         """Refuses fields that are not known: a typing error must not go unnoticed."""
         unknown = next((key for key in self.data if key not in known), None)
         if unknown is not None:
-            raise InvalidQuestions(f"{self.where}: there is no field {_short(unknown)}.")
+            raise InvalidQuestions(f"{self.where}: there is no field {short(unknown)}.")
 
     def value(self, name: str) -> Any:
         """The field as it is. A field that is not there is a fault."""
@@ -43,7 +45,7 @@ class Reader:
 
     def _text(self, value: Any, name: str, longest: int, empty: bool) -> str:
         if not isinstance(value, str) or (not value and not empty):
-            raise InvalidQuestions(f"{self.where}: {name} must be a text, not {_short(value)}.")
+            raise InvalidQuestions(f"{self.where}: {name} must be a text, not {short(value)}.")
         if len(value) > longest:
             raise InvalidQuestions(f"{self.where}: {name} is too long, {len(value):,} characters, at most {longest:,}.")
         if _BAD.search(value):
@@ -76,14 +78,14 @@ class Reader:
         """One of a few words."""
         value = self.value(name)
         if not isinstance(value, str) or value not in known:
-            raise InvalidQuestions(f"{self.where}: {name} has the unknown value {_short(value)}.")
+            raise InvalidQuestions(f"{self.where}: {name} has the unknown value {short(value)}.")
         return value
 
     def matching(self, name: str, pattern: re.Pattern[str]) -> str:
         """A short name of a certain form."""
         value = self.value(name)
         if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise InvalidQuestions(f"{self.where}: {name} must be a short plain name, not {_short(value)}.")
+            raise InvalidQuestions(f"{self.where}: {name} must be a short plain name, not {short(value)}.")
         return value
 
     def fraction(self, name: str, signed: bool = False) -> Fraction:
@@ -91,7 +93,7 @@ class Reader:
         value = self.value(name)
         match = _FRACTION.fullmatch(value) if isinstance(value, str) and value.isascii() else None
         if match is None or (match[1] and not signed) or (match[4] and int(match[4]) == 0):
-            raise InvalidQuestions(f'{self.where}: {name} must be a number as text, like "0.75", not {_short(value)}.')
+            raise InvalidQuestions(f'{self.where}: {name} must be a number as text, like "0.75", not {short(value)}.')
         return Fraction(value)
 
 
@@ -126,8 +128,8 @@ def _tokens(r: Reader, name: str, most: int) -> list[str]:
     if not isinstance(value, list) or len(value) > most:
         raise InvalidQuestions(f"{r.where}: {name} must be a list of at most {most} texts.")
     for token in value:
-        if not isinstance(token, str) or len(token) > 400 or any("\ud800" <= c <= "\udfff" for c in token):
-            raise InvalidQuestions(f"{r.where}: {name} holds {_short(token)}, which is no token's text.")
+        if not isinstance(token, str) or len(token) > 400 or has_surrogate(token):
+            raise InvalidQuestions(f"{r.where}: {name} holds {short(token)}, which is no token's text.")
     return list(value)
 
 
@@ -137,10 +139,5 @@ def _probabilities(r: Reader, name: str, n: int) -> list[float]:
         raise InvalidQuestions(f"{r.where}: {name} must be a list of {n} numbers.")
     for x in value:
         if isinstance(x, bool) or not isinstance(x, int | float) or not 0 <= x <= 1:
-            raise InvalidQuestions(f"{r.where}: {name} holds {_short(x)}, which is no probability.")
+            raise InvalidQuestions(f"{r.where}: {name} holds {short(x)}, which is no probability.")
     return [float(x) for x in value]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
