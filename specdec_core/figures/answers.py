@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.overlap import literal_label
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.words import _, ngettext
@@ -32,8 +33,8 @@ def answers_figure(listed: Sequence[Bar], theme: Theme, answered: int = 0, large
     """Horizontal bars with their counts; the full width is everyone who ``answered``. large: for a projector."""
     c = colours(theme)
     size = 24 if large else 15
-    figure = go.Figure()
-    figure.add_bar(
+    drawing = Drawing()
+    drawing.add_bar(
         y=[_label(bar) for bar in listed],
         x=[bar.students for bar in listed],
         orientation="h",
@@ -56,17 +57,16 @@ def answers_figure(listed: Sequence[Bar], theme: Theme, answered: int = 0, large
         },
     )
     most = max([bar.students for bar in listed] + [answered, 1])
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=40 + (74 if large else 46) * len(listed),
             margin={"t": 8, "r": 40},
-            yaxis={"autorange": "reversed", "type": "category", "showgrid": False, "ticklabelposition": "outside"},
+            yaxis={"autorange": "reversed", "type": "category", "showgrid": False, "ticklabelposition": "outside"}
+            | {"tickfont": {"size": size, "color": c["ink"]}},
             xaxis={"range": [0, most * 1.1], "visible": False},
         )
     )
-    figure.update_yaxes(tickfont_size=size)
-    return figure
 
 
 def _label(bar: Bar) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specdec_core.bias import Change, Comparison, rule_label
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.overlap import literal_label
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import ZERO, axis_title, styles
@@ -35,8 +36,7 @@ def law_bars(found: Comparison, labels: Sequence[str], theme: Theme, notation: N
     rows.add_target()
     rows.add_draft()
     rows.add_texts()
-    rows.figure.update_layout(rows.layout())
-    return rows.figure
+    return rows.drawing.figure(rows.layout())
 
 
 class _Rows:
@@ -55,7 +55,7 @@ class _Rows:
             self.biggest = max(self.biggest, rest)
         self.drawn = n + (found.others > 0 and not self.written)
         self.bar = _FILL / max(1, len(found.rules))
-        self.figure = go.Figure()
+        self.drawing = Drawing()
 
     def _y(self, row: int, rule: int) -> float:
         return row - _FILL / 2 + (rule + 0.5) * self.bar
@@ -64,7 +64,7 @@ class _Rows:
         style = styles(self.found.rules, self.theme)[i]
         values = self.found.outputs[i][: self.drawn].tolist()
         words = [_word(change) for change in self.found.changes[i][: self.drawn]]
-        self.figure.add_bar(
+        self.drawing.add_bar(
             y=[self._y(row, i) for row in range(self.drawn)],
             x=values,
             width=self.bar,
@@ -92,7 +92,7 @@ class _Rows:
             x += [value, value, None]
             y += [row - _FILL / 2 - 0.06, row + _FILL / 2 + 0.06, None]
         title = _("target {p}").format(p=self.notation.p)
-        self.figure.add_scatter(
+        self.drawing.add_scatter(
             x=x,
             y=y,
             mode="lines",
@@ -103,7 +103,7 @@ class _Rows:
 
     def add_draft(self) -> None:
         title = _("draft {q}").format(q=self.notation.q)
-        self.figure.add_scatter(
+        self.drawing.add_scatter(
             x=self.found.q[: self.drawn],
             y=list(range(self.drawn)),
             mode="markers",
@@ -129,7 +129,7 @@ class _Rows:
                 x.append(end + 0.012 * self.biggest)
                 y.append(self._y(row, i))
                 texts.append(said)
-        self.figure.add_scatter(
+        self.drawing.add_scatter(
             x=x,
             y=y,
             text=texts,

@@ -5,6 +5,7 @@ Does not know: streamlit, models.
 
 import plotly.graph_objects as go
 
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.laws import token_labels
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.lessons.draft_context import Situation, candidate_symbol
@@ -23,11 +24,11 @@ def triangle(situation: Situation, t: int, target: bool, theme: Theme, notation:
     rows = list(range(1, situation.tau + (2 if target else 1)))
     tokens = token_labels(situation.candidates, 8)
     columns = ["X", "Y", *(f"{candidate_symbol(k, notation)} {x}" for k, x in enumerate(tokens, start=1))]
-    figure = go.Figure()
+    drawing = Drawing()
     seen = [(j, row) for row in rows for j in range(len(columns)) if j < 2 or situation.sees(row, j - 1)]
-    unseen = [(j, row) for row in rows for j in range(len(columns)) if (j, row) not in seen]
     drawn = [] if target else [(row + 1, row) for row in rows]
-    unseen = [cell for cell in unseen if cell not in drawn]
+    taken = {*seen, *drawn}
+    unseen = [(j, row) for row in rows for j in range(len(columns)) if (j, row) not in taken]
     groups = (
         (_("input and verified"), [x for x in seen if x[0] < 2], c["accepted"], "square", 20),
         (_("candidates it is given"), [x for x in seen if x[0] >= 2], c["q"], "square", 20),
@@ -36,7 +37,7 @@ def triangle(situation: Situation, t: int, target: bool, theme: Theme, notation:
     )
     for name, cells, colour, symbol, size in groups:
         if cells:
-            figure.add_scatter(
+            drawing.add_scatter(
                 x=[x for x, _row in cells],
                 y=[row for _x, row in cells],
                 mode="markers",
@@ -44,8 +45,8 @@ def triangle(situation: Situation, t: int, target: bool, theme: Theme, notation:
                 marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}},
                 hoverinfo="skip",
             )
-    _frames(figure, rows, len(columns), t, target, c)
-    figure.update_layout(
+    _frames(drawing, rows, len(columns), t, target, c)
+    return drawing.figure(
         layout(
             theme,
             height=150 + _ROW * len(rows),
@@ -68,7 +69,6 @@ def triangle(situation: Situation, t: int, target: bool, theme: Theme, notation:
             },
         )
     )
-    return figure
 
 
 def _row_label(row: int, situation: Situation, target: bool) -> str:
@@ -77,10 +77,10 @@ def _row_label(row: int, situation: Situation, target: bool) -> str:
     return _("bonus") if row == situation.tau + 1 else f"t = {row}"
 
 
-def _frames(figure: go.Figure, rows: list[int], columns: int, t: int, target: bool, c: dict[str, str]) -> None:
+def _frames(drawing: Drawing, rows: list[int], columns: int, t: int, target: bool, c: dict[str, str]) -> None:
     """One frame per pass, and a band behind row t."""
     if t in rows:
-        figure.add_shape(
+        drawing.add_shape(
             type="rect",
             x0=-0.6,
             x1=columns - 0.4,
@@ -92,7 +92,7 @@ def _frames(figure: go.Figure, rows: list[int], columns: int, t: int, target: bo
         )
     edges = [(rows[0] - 0.5, rows[-1] + 0.5)] if target else [(row - 0.44, row + 0.44) for row in rows]
     for top, bottom in edges:
-        figure.add_shape(
+        drawing.add_shape(
             type="rect",
             x0=-0.6,
             x1=columns - 0.4,

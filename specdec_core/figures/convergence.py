@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from specdec_core.bias import rule_label
 from specdec_core.distributions import Array, total_variation
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import ZERO, axis_title, styles
 from specdec_core.numbers import probability
@@ -35,14 +36,14 @@ def convergence(
     does to an exact rule; the thin one falls as 1/sqrt(n).
     """
     c = colours(theme)
-    figure = go.Figure()
+    drawing = Drawing()
     last = max(trials or done.trials, 10)
     marks = np.unique(np.round(np.geomspace(10, last, 25)).astype(int))
     chance = [expected_error(p, int(n)) for n in marks]
     biases = [total_variation(law, p) for law in laws]
     for i, (rule, style) in enumerate(zip(done.rules, styles(done.rules, theme), strict=True)):
         measures = done.of(i)
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[m.n for m in measures],
             # A logarithmic axis has no zero; a hit that exact happens only with a handful of trials.
             y=[max(m.tv_target, 1e-9) for m in measures],
@@ -58,25 +59,25 @@ def convergence(
         if bias > ZERO:
             # Two names on one spot can be read by nobody; lines that close have one distance for all that can be seen.
             apart = all(abs(np.log10(bias / other)) > -0.06 * np.log10(lowest) for other in named)
-            _add_level(figure, bias, last, style.colour, label=apart)
+            _add_level(drawing, bias, last, style.colour, label=apart)
             named += [bias] if apart else []
     if max(biases) > ZERO:
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[None], y=[None], mode="lines", name=_("a rule's exact distance"),
             line={"color": c["ink"], "width": 2, "dash": "dot"},
         )  # fmt: skip
-    figure.add_scatter(
+    drawing.add_scatter(
         x=marks, y=chance, mode="lines", name=_("chance alone, if the law is {p}").format(p=notation.p),
         line={"color": c["soft"], "width": 2, "dash": "dash"}, hoverinfo="skip",
     )  # fmt: skip
-    figure.add_scatter(
+    drawing.add_scatter(
         x=marks, y=chance[-1] * np.sqrt(marks[-1] / marks), mode="lines", name=_("falling as 1/√n"),
         line={"color": c["kept"], "width": 1.5, "dash": "dot"}, hoverinfo="skip",
     )  # fmt: skip
     distances = [m.tv_target for row in done.history for m in row] + chance + [b for b in biases if b > ZERO]
     # Where p is certain of one token nothing is ever off, and a logarithmic axis still needs numbers.
     seen = [x for x in distances if x > 0] or [1e-3, 1.0]
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=460,
@@ -86,17 +87,16 @@ def convergence(
             | {"title": axis_title(_("total variation to {p}").format(p=notation.p), theme)},
         )
     )
-    return figure
 
 
-def _add_level(figure: go.Figure, bias: float, last: float, colour: str, label: bool) -> None:
-    figure.add_scatter(
+def _add_level(drawing: Drawing, bias: float, last: float, colour: str, label: bool) -> None:
+    drawing.add_scatter(
         x=[10, last], y=[bias, bias], mode="lines", showlegend=False, hoverinfo="skip",
         line={"color": colour, "width": 2, "dash": "dot"},
     )  # fmt: skip
     if not label:
         return
-    figure.add_annotation(
+    drawing.add_annotation(
         x=1, xref="paper", xanchor="left", y=float(np.log10(bias)), yanchor="middle", showarrow=False,
         text=probability(bias), font={"size": 14, "color": colour},
     )  # fmt: skip
@@ -144,9 +144,9 @@ def text_curves(study: TextStudy, what: str, theme: Theme, notation: Notation = 
     """
     if what not in _TITLES:
         raise ValueError(f"what must be one of {', '.join(_TITLES)}, not {what!r}.")
-    figure = go.Figure()
+    drawing = Drawing()
     if what == "law_tv":
-        _add_floor(figure, study, theme)
+        _add_floor(drawing, study, theme)
     rules = [x.acceptance_rule for x in study.rules]
     for i, (texts, style) in enumerate(zip(study.rules, styles(rules, theme), strict=True)):
         if what == "law_tv" and i == 0:
@@ -155,7 +155,7 @@ def text_curves(study: TextStudy, what: str, theme: Theme, notation: Notation = 
         positions = [k + 1 for k, n in enumerate(curve.n) if n > 1]
         # Error bars of several rules at one position would hide each other.
         shift = 0.12 * (i - (len(rules) - 1) / 2)
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[k + shift for k in positions],
             y=[curve.value[k - 1] for k in positions],
             error_y={"array": [curve.error[k - 1] for k in positions], "thickness": 1.5, "width": 0},
@@ -167,7 +167,7 @@ def text_curves(study: TextStudy, what: str, theme: Theme, notation: Notation = 
             hovertemplate="k = %{customdata[0]}: %{y:.3f} ± %{customdata[1]:.3f} (n = %{customdata[2]})<extra></extra>",
         )
     title = _(_TITLES[what]).format(p=notation.p)
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=440,
@@ -175,7 +175,6 @@ def text_curves(study: TextStudy, what: str, theme: Theme, notation: Notation = 
             yaxis={"title": axis_title(title, theme)} | ({} if what == "log_p" else {"rangemode": "tozero"}),
         )
     )
-    return figure
 
 
 _TITLES = {
@@ -185,9 +184,9 @@ _TITLES = {
 }
 
 
-def _add_floor(figure: go.Figure, study: TextStudy, theme: Theme) -> None:
+def _add_floor(drawing: Drawing, study: TextStudy, theme: Theme) -> None:
     c = colours(theme)
-    figure.add_scatter(
+    drawing.add_scatter(
         x=list(range(1, len(study.floor) + 1)), y=list(study.floor), mode="lines", fill="tozeroy",
         name=_("noise: what one law would show"), fillcolor=c["line"], line={"color": c["kept"], "width": 1},
         hovertemplate="%{y:.3f}<extra></extra>",

@@ -4,9 +4,11 @@ Does not know: streamlit, where the numbers come from.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.overlap import literal_label
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.lessons.correction import Correction
@@ -33,8 +35,8 @@ def residual_bars(correction: Correction, theme: Theme, notation: Notation = BOO
     """The residual, one bar per token, in the rows of the overlap picture beside it."""
     c = colours(theme)
     values = [x.residual for x in correction.listed]
-    figure = go.Figure()
-    figure.add_bar(
+    drawing = Drawing()
+    drawing.add_bar(
         y=token_labels([x.token for x in correction.listed]),
         x=values,
         orientation="h",
@@ -47,11 +49,10 @@ def residual_bars(correction: Correction, theme: Theme, notation: Notation = BOO
         hovertemplate="%{y}: %{text}<extra></extra>",
         showlegend=True,
     )
-    figure.update_layout(_bars(theme, len(values), max([*values, 0.2]) * 1.2))
-    return figure
+    return drawing.figure(_bars(theme, len(values), max([*values, 0.2]) * 1.2))
 
 
-def _bars(theme: Theme, rows: int, right: float, per_row: int = 34) -> dict[str, object]:
+def _bars(theme: Theme, rows: int, right: float, per_row: int = 34) -> dict[str, Any]:
     return layout(
         theme,
         height=80 + per_row * rows,
@@ -81,13 +82,13 @@ def law_bars(
     """Per token two bars: what p asks for, and what comes out. right: how far the axis reaches at least."""
     c = colours(theme)
     names = token_labels(tokens)
-    figure = go.Figure()
+    drawing = Drawing()
     series = (
         (_("{p}, the target").format(p=notation.p), p, c["p"], "x"),
         (title, output, c["corrected"], ""),
     )
     for name, values, hue, pattern in series:
-        figure.add_bar(
+        drawing.add_bar(
             y=names,
             x=list(values),
             orientation="h",
@@ -110,8 +111,7 @@ def law_bars(
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
     right = max([*p, *output, right, 0.2]) * 1.25
-    figure.update_layout(_bars(theme, len(names), right, per_row=42), barmode="group")
-    return figure
+    return drawing.figure(_bars(theme, len(names), right, per_row=42) | {"barmode": "group"})
 
 
 def law_text(tokens: Sequence[str], p: Sequence[float], output: Sequence[float], notation: Notation = BOOK) -> str:
@@ -132,10 +132,10 @@ def candidates(
     c = colours(theme)
     keeps = [s.fixed_keeps if fixed else s.random_keeps for s in drawn]
     rows = [f"{s.n}" for s in drawn]
-    figure = go.Figure()
+    drawing = Drawing()
     words = ((True, _("kept"), "✓", "accepted", ""), (False, _("thrown away"), "✗", "rejected", "/"))
     for kept, word, icon, colour, pattern in words:
-        figure.add_bar(
+        drawing.add_bar(
             y=[row for row, k in zip(rows, keeps, strict=True) if k is kept],
             x=[s.bar for s, k in zip(drawn, keeps, strict=True) if k is kept],
             orientation="h",
@@ -155,7 +155,7 @@ def candidates(
             showlegend=True,
         )
     marks = [comparison.c if fixed else s.r for s in drawn]
-    figure.add_scatter(
+    drawing.add_scatter(
         y=rows,
         x=marks,
         mode="markers",
@@ -164,7 +164,7 @@ def candidates(
         hovertemplate="%{x:.3f}<extra></extra>",
     )
     ticks = [f"{literal_label(shown(s.token, 8))} {'✓' if kept else '✗'}" for s, kept in zip(drawn, keeps, strict=True)]
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=110 + 21 * len(rows),
@@ -181,7 +181,6 @@ def candidates(
             bargap=0.4,
         )
     )
-    return figure
 
 
 def candidates_text(drawn: Sequence[Sample], comparison: Comparison, fixed: bool) -> str:

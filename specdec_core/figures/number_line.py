@@ -11,6 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.words import BOOK, Notation, _
 
@@ -34,16 +35,16 @@ def number_line(
     draws: values in (0, 1] and whether each accepts; drawn as points below the line.
     """
     c = colours(theme)
-    figure = go.Figure()
-    _regions(figure, bar, r, c)
+    drawing = Drawing()
+    _regions(drawing, bar, r, c)
     many = draws is not None and len(draws[0]) > 0
     if many and draws is not None:
-        _points(figure, draws, c)
-    _end_of_bar(figure, bar, f"{notation.p}/{notation.q} = {labels[0]}", c)
+        _points(drawing, draws, c)
+    _end_of_bar(drawing, bar, f"{notation.p}/{notation.q} = {labels[0]}", c)
     if r is not None:
-        _mark(figure, r, f"{notation.r} = {labels[1]}", accepted, c)
+        _mark(drawing, r, f"{notation.r} = {labels[1]}", accepted, c)
     low = -2.5 if many else -0.62
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             barmode="overlay",
@@ -51,19 +52,26 @@ def number_line(
             margin={"l": 22, "r": 22, "t": 52, "b": 8},
             showlegend=many,
             legend={"y": -0.16, "yanchor": "top", "x": 0.5, "xanchor": "center", "itemclick": False},
-            xaxis={"range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "showgrid": False, "zeroline": False},
+            xaxis={
+                "range": [0, 1],
+                "tickvals": [0, 0.25, 0.5, 0.75, 1],
+                "tickformat": ".2~f",
+                "tickfont": {"size": 16, "color": c["ink"]},
+                "ticks": "outside",
+                "ticklen": 6,
+                "showgrid": False,
+                "zeroline": False,
+            },
             yaxis={"range": [low, 0.55], "visible": False},
         )
     )
-    figure.update_xaxes(tickformat=".2~f", ticks="outside", ticklen=6, tickfont_size=16)
-    return figure
 
 
-def _regions(figure: go.Figure, bar: float, r: float | None, c: dict[str, str]) -> None:
+def _regions(drawing: Drawing, bar: float, r: float | None, c: dict[str, str]) -> None:
     for low, high, colour, pattern in ((0.0, bar, c["accepted"], ""), (bar, 1.0, c["rejected"], "/")):
         if high <= low:
             continue
-        figure.add_bar(
+        drawing.add_bar(
             x=[high - low],
             y=[0],
             base=[low],
@@ -78,9 +86,9 @@ def _regions(figure: go.Figure, bar: float, r: float | None, c: dict[str, str]) 
             },
         )
     if bar >= _ROOM:
-        _word(figure, _free(0.0, bar, r), _("accept"), c["background"], "rgba(0,0,0,0)")
+        _word(drawing, _free(0.0, bar, r), _("accept"), c["background"], "rgba(0,0,0,0)")
     if 1 - bar >= _ROOM:
-        _word(figure, _free(bar, 1.0, r), _("reject"), c["rejected"], c["background"])
+        _word(drawing, _free(bar, 1.0, r), _("reject"), c["rejected"], c["background"])
 
 
 def _free(low: float, high: float, r: float | None) -> float:
@@ -91,8 +99,8 @@ def _free(low: float, high: float, r: float | None) -> float:
     return (low + r) / 2 if r >= middle else (r + high) / 2
 
 
-def _word(figure: go.Figure, x: float, word: str, colour: str, behind: str) -> None:
-    figure.add_annotation(
+def _word(drawing: Drawing, x: float, word: str, colour: str, behind: str) -> None:
+    drawing.add_annotation(
         x=x,
         y=0,
         text=f"<b>{word}</b>",
@@ -108,11 +116,11 @@ def _side(x: float) -> str:
     return "left" if x < 0.16 else "right" if x > 0.84 else "center"
 
 
-def _end_of_bar(figure: go.Figure, bar: float, text: str, c: dict[str, str]) -> None:
-    figure.add_shape(
+def _end_of_bar(drawing: Drawing, bar: float, text: str, c: dict[str, str]) -> None:
+    drawing.add_shape(
         type="line", x0=bar, x1=bar, y0=-0.34, y1=0.34, line={"color": c["ink"], "width": 2, "dash": "dot"}
     )
-    figure.add_annotation(
+    drawing.add_annotation(
         x=bar,
         y=-0.45,
         text=text,
@@ -123,12 +131,12 @@ def _end_of_bar(figure: go.Figure, bar: float, text: str, c: dict[str, str]) -> 
     )
 
 
-def _mark(figure: go.Figure, r: float, text: str, accepted: bool, c: dict[str, str]) -> None:
+def _mark(drawing: Drawing, r: float, text: str, accepted: bool, c: dict[str, str]) -> None:
     colour = c["accepted"] if accepted else c["rejected"]
-    figure.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.42, line={"color": c["background"], "width": 9})
-    figure.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.46, line={"color": c["ink"], "width": 5})
+    drawing.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.42, line={"color": c["background"], "width": 9})
+    drawing.add_shape(type="line", x0=r, x1=r, y0=-0.33, y1=0.46, line={"color": c["ink"], "width": 5})
     word = _("✓ accepted") if accepted else _("✗ rejected")
-    figure.add_annotation(
+    drawing.add_annotation(
         x=r,
         y=0.48,
         yanchor="bottom",
@@ -139,14 +147,14 @@ def _mark(figure: go.Figure, r: float, text: str, accepted: bool, c: dict[str, s
     )
 
 
-def _points(figure: go.Figure, draws: tuple[Sequence[float], Sequence[bool]], c: dict[str, str]) -> None:
+def _points(drawing: Drawing, draws: tuple[Sequence[float], Sequence[bool]], c: dict[str, str]) -> None:
     values, kept = draws
     for stays, name, symbol, colour in (
         (True, _("accepted"), "circle", c["accepted"]),
         (False, _("rejected"), "x", c["rejected"]),
     ):
         chosen = [i for i, k in enumerate(kept) if bool(k) is stays]
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[values[i] for i in chosen],
             # Points of one draw stand at the same height however many follow: a golden-ratio walk fills evenly.
             y=[-0.78 - 1.6 * (((i + 1) * _GOLDEN) % 1) for i in chosen],
@@ -162,9 +170,9 @@ def running_share(shares: Sequence[float], expected: float, theme: Theme, notati
     """The accepted share after 1, 2, ... draws, and the line min(1, p/q) on which it settles."""
     c = colours(theme)
     n = len(shares)
-    figure = go.Figure()
+    drawing = Drawing()
     bar: dict[str, Any] = {"color": c["p"], "width": 2, "dash": "dash"}
-    figure.add_scatter(
+    drawing.add_scatter(
         x=[1, max(n, 2)],
         y=[expected, expected],
         mode="lines",
@@ -172,7 +180,7 @@ def running_share(shares: Sequence[float], expected: float, theme: Theme, notati
         line=bar,
         hoverinfo="skip",
     )
-    figure.add_scatter(
+    drawing.add_scatter(
         x=list(range(1, n + 1)),
         y=list(shares),
         mode="lines" if n > 1 else "markers",
@@ -180,7 +188,7 @@ def running_share(shares: Sequence[float], expected: float, theme: Theme, notati
         line={"color": c["accepted"], "width": 3},
         hovertemplate=_("after {n} draws: {value}").format(n="%{x}", value="%{y:.3f}") + "<extra></extra>",
     )
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=230,
@@ -188,4 +196,3 @@ def running_share(shares: Sequence[float], expected: float, theme: Theme, notati
             xaxis={"title": {"text": _("draws")}, "range": [1, max(n, 2)], "showgrid": False},
         )
     )
-    return figure

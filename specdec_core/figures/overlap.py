@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.numbers import probability
 from specdec_core.tokens import shown
@@ -33,14 +34,14 @@ def overlap(
     names = _axis_labels(labels, marked)
     rows = list(zip(p, q, strict=True))
     hover = [f"{notation.q} = {probability(b)}, {notation.p} = {probability(a)}" for a, b in rows]
-    figure = go.Figure()
+    drawing = Drawing()
     parts = (
         (_("kept: min({p}, {q})"), [min(a, b) for a, b in rows], c["kept"], ""),
         (_("cut: {q} above {p}"), [max(0.0, b - a) for a, b in rows], c["q"], "/"),
         (_("lacking: {p} above {q}"), [max(0.0, a - b) for a, b in rows], c["p"], "x"),
     )
     for title, values, colour, pattern in parts:
-        figure.add_bar(
+        drawing.add_bar(
             y=names,
             x=values,
             orientation="h",
@@ -60,7 +61,7 @@ def overlap(
             hovertemplate="%{customdata}<extra></extra>",
         )
     biggest = max([*p, *q, 1e-9])
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             barmode="stack",
@@ -70,7 +71,6 @@ def overlap(
             legend={"traceorder": "normal"},
         )
     )
-    return figure
 
 
 def _axis_labels(labels: Sequence[str], marked: int | None) -> list[str]:

@@ -7,10 +7,13 @@ Does not know: streamlit, clocks, models.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import plotly.graph_objects as go
 
+from specdec_core.distributions import Array
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import axis_title
 from specdec_core.theory import best_tau, expected_tokens, speed_up
@@ -33,29 +36,29 @@ def speed_map(
     tau) of a run, marked; name: what the legend says of it, with a place for {gain}.
     """
     c = colours(theme)
-    alphas = np.round(np.linspace(0, 1, 101), 2)
-    taus = np.arange(1, highest + 1)
-    gain = np.array([[speed_up(float(a), int(t), cost) for a in alphas] for t in taus])
-    figure = go.Figure()
+    alphas, taus = _ALPHAS, np.arange(1, highest + 1)
+    gains = _gains(cost, highest)
+    gain = gains[1:]
+    drawing = Drawing()
     hover = f"α = %{{x:.2f}}, {notation.tau} = %{{y}}: × %{{z:.2f}}<extra></extra>"
-    figure.add_heatmap(
+    drawing.add_heatmap(
         x=alphas, y=taus, z=np.log2(gain), customdata=gain, zmid=0, zmin=-2, zmax=2, colorscale=_scale(theme),
         hovertemplate=hover.replace("%{z:.2f}", "%{customdata:.2f}"), colorbar=_colour_bar(c), zsmooth=False,
     )  # fmt: skip
-    _add_levels(figure, alphas, taus, gain, c)
-    best = [best_tau(float(a), cost, highest) for a in alphas]
-    figure.add_scatter(
-        x=[a for a, t in zip(alphas, best, strict=True) if t], y=[t for t in best if t], mode="lines",
+    _add_levels(drawing, alphas, taus, gain, c)
+    best = gains.argmax(axis=0)  # the smaller tau on a tie, 0 for plain decoding: ``theory.best_tau``
+    drawing.add_scatter(
+        x=alphas[best > 0].tolist(), y=best[best > 0].tolist(), mode="lines",
         name=_("best {tau}").format(tau=notation.tau), hoverinfo="skip",
         line={"color": c["ink"], "width": 3, "dash": "dot", "shape": "hv"},
     )  # fmt: skip
     if here is not None:
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[here[0]], y=[here[1]], mode="markers", cliponaxis=False,
             name=(name or _("this run: × {gain}")).format(gain=f"{speed_up(here[0], here[1], cost):.2f}"),
             marker={"symbol": "star", "size": 20, "color": c["background"], "line": {"width": 2, "color": c["ink"]}},
         )  # fmt: skip
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=480,
@@ -68,7 +71,24 @@ def speed_map(
             },
         )
     )
-    return figure
+
+
+_ALPHAS = np.round(np.linspace(0, 1, 101), 2)
+
+
+def _gains(cost: float, highest: int) -> Array:
+    """``theory.speed_up`` for tau = 0 ... highest (rows) and every alpha of the map (columns)."""
+    if not cost >= 0:
+        raise ValueError(f"cost must be 0 or more, not {cost:g}.")
+    return _expected(highest) / (np.arange(highest + 1) * cost + 1.0)[:, None]
+
+
+@lru_cache(maxsize=4)
+def _expected(highest: int) -> Array:
+    """The part of ``_gains`` that knows no cost: it is drawn again for each, and 1,700 sums take their time."""
+    found = np.array([[expected_tokens(a, tau) for a in _ALPHAS.tolist()] for tau in range(highest + 1)])
+    found.setflags(write=False)
+    return found
 
 
 def _scale(theme: Theme) -> list[list[object]]:
@@ -89,11 +109,11 @@ def _colour_bar(c: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _add_levels(figure: go.Figure, alphas: np.ndarray, taus: np.ndarray, gain: np.ndarray, c: dict[str, str]) -> None:
+def _add_levels(drawing: Drawing, alphas: np.ndarray, taus: np.ndarray, gain: np.ndarray, c: dict[str, str]) -> None:
     for level, width in ((1.0, 4), (1.5, 1.5), (2.0, 1.5), (3.0, 1.5), (5.0, 1.5)):
         if not gain.min() < level < gain.max():
             continue
-        figure.add_contour(
+        drawing.add_contour(
             x=alphas, y=taus, z=gain, showscale=False, hoverinfo="skip", ncontours=1,
             contours={
                 "start": level, "end": level, "size": 1, "coloring": "none", "showlabels": True,
@@ -157,10 +177,10 @@ def time_bar(seconds: Mapping[str, float], blocks: int, theme: Theme) -> go.Figu
     names = _part_names()
     milliseconds = {part: 1000 * seconds[part] / max(1, blocks) for part in _ordered(seconds)}
     total = sum(milliseconds.values()) or 1.0
-    figure = go.Figure()
+    drawing = Drawing()
     for part, value in milliseconds.items():
         share = value / total
-        figure.add_bar(
+        drawing.add_bar(
             y=[""],
             x=[value],
             orientation="h",
@@ -185,7 +205,7 @@ def time_bar(seconds: Mapping[str, float], blocks: int, theme: Theme) -> go.Figu
             },
             hovertemplate="%{x:.2f} ms<extra>" + names.get(part, part) + "</extra>",
         )
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             barmode="stack",
@@ -195,7 +215,6 @@ def time_bar(seconds: Mapping[str, float], blocks: int, theme: Theme) -> go.Figu
             legend={"traceorder": "normal"},
         )
     )
-    return figure
 
 
 def _ordered(seconds: Mapping[str, float]) -> list[str]:
@@ -240,11 +259,11 @@ def tokens_curve(runs: Sequence[Run], theme: Theme, notation: Notation = BOOK) -
         raise ValueError("runs must hold at least one run.")
     c = colours(theme)
     alphas = np.linspace(0, 1, 101)
-    figure = go.Figure()
+    drawing = Drawing()
     dashes = ("solid", "dash", "dot", "dashdot")
     symbols = ("circle", "square", "diamond", "triangle-up", "x", "star")
     for i, tau in enumerate(sorted({run.tau for run in runs})):
-        figure.add_scatter(
+        drawing.add_scatter(
             x=alphas,
             y=[expected_tokens(float(a), tau) for a in alphas],
             mode="lines",
@@ -253,7 +272,7 @@ def tokens_curve(runs: Sequence[Run], theme: Theme, notation: Notation = BOOK) -
             hovertemplate="α = %{x:.2f}: %{y:.2f}<extra></extra>",
         )
     for i, run in enumerate(runs):
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[run.alpha],
             y=[run.tokens_per_block],
             mode="markers",
@@ -267,7 +286,7 @@ def tokens_curve(runs: Sequence[Run], theme: Theme, notation: Notation = BOOK) -
             },
             hovertemplate="α = %{x:.3f}: %{y:.3f}<extra></extra>",
         )
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=420,
@@ -275,7 +294,6 @@ def tokens_curve(runs: Sequence[Run], theme: Theme, notation: Notation = BOOK) -
             yaxis={"title": axis_title(_("tokens per block"), theme), "rangemode": "tozero"},
         )
     )
-    return figure
 
 
 def tokens_curve_text(runs: Sequence[Run]) -> str:
@@ -301,16 +319,16 @@ def n_a_bars(run: Run, theme: Theme, notation: Notation = BOOK) -> go.Figure:
     c = colours(theme)
     k = list(range(run.tau + 1))
     counted = [(run.n_a[i] if i < len(run.n_a) else 0) / sum(run.n_a) for i in k]
-    figure = go.Figure()
-    figure.add_bar(
+    drawing = Drawing()
+    drawing.add_bar(
         x=k, y=counted, name=_("this run"), marker={"color": c["accepted"]}, hovertemplate="%{y:.3f}<extra></extra>"
     )
-    figure.add_scatter(
+    drawing.add_scatter(
         x=k, y=geometric(run.alpha, run.tau), mode="markers", hovertemplate="%{y:.3f}<extra></extra>",
         name=_("formula, α = {alpha}").format(alpha=f"{run.alpha:.3f}"),
         marker={"symbol": "line-ew-open", "size": 30, "line": {"width": 4, "color": c["ink"]}, "color": c["ink"]},
     )  # fmt: skip
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=360,
@@ -318,7 +336,6 @@ def n_a_bars(run: Run, theme: Theme, notation: Notation = BOOK) -> go.Figure:
             yaxis={"title": axis_title(_("share of blocks"), theme), "rangemode": "tozero", "tickformat": ".0%"},
         )
     )
-    return figure
 
 
 def geometric(alpha: float, tau: int) -> list[float]:

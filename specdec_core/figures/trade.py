@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from specdec_core.acceptance import RULES, Rule
 from specdec_core.bias import Sweep, Trade, frontier, rule_label, trade_curve
 from specdec_core.distributions import Array
+from specdec_core.figures.drawing import Drawing
 from specdec_core.figures.palette import Theme, colours, layout
 from specdec_core.figures.rules import ZERO, axis_title, styles
 from specdec_core.numbers import probability
@@ -34,19 +35,14 @@ def sweep_lines(
 
 
 class _Panels:
-    """Two panels with one x axis: curve, the random rule's level, and the value in use in each.
-
-    Everything is collected and given to plotly at once: a figure that is updated piece by piece takes four times as
-    long, and this one is drawn again whenever a threshold is moved.
-    """
+    """Two panels with one x axis: curve, the random rule's level, and the value in use in each."""
 
     _DOMAINS = {1: (0.58, 1.0), 2: (0.0, 0.42)}
 
     def __init__(self, line: Sweep, theme: Theme, at: float | None) -> None:
         self.line, self.at, self.theme, self.c = line, at, theme, colours(theme)
         self.colour = styles([_rule_of(line)], theme)[0].colour
-        self.traces: list[dict[str, Any]] = []
-        self.notes: list[dict[str, Any]] = []
+        self.drawing = Drawing()
         self.ranges: dict[int, list[float]] = {}
 
     def add(self, row: int, values: Array, level: float, title: str, level_text: str) -> None:
@@ -79,7 +75,7 @@ class _Panels:
                 **y, "tickformat": ".2~f", "nticks": 5, "anchor": f"x{end}", "domain": domain, "range": self.ranges[row]
             }  # fmt: skip
         axes["xaxis2"]["title"] = axis_title(_number_name(self.line), self.theme)
-        return go.Figure(data=self.traces, layout={**base, **axes, "annotations": self.notes})
+        return self.drawing.figure({**base, **axes})
 
     def _line(self, row: int, x: Any, y: Any, style: dict[str, Any], hover: str | None) -> None:
         more = {"hoverinfo": "skip"} if hover is None else {"hovertemplate": hover + "<extra></extra>"}
@@ -87,22 +83,20 @@ class _Panels:
 
     def _trace(self, row: int, **given: Any) -> None:
         end = _axis(row)
-        self.traces.append({"type": "scatter", "xaxis": f"x{end}", "yaxis": f"y{end}", "showlegend": False, **given})
+        self.drawing.add_scatter(xaxis=f"x{end}", yaxis=f"y{end}", showlegend=False, **given)
 
     def _note(self, row: int, text: str, x: float, y: float, data_y: bool, anchor: tuple[str, str]) -> None:
         end = _axis(row)
-        self.notes.append(
-            {
-                "text": text,
-                "x": x,
-                "xref": f"x{end} domain",
-                "y": y,
-                "yref": f"y{end}" if data_y else f"y{end} domain",
-                "xanchor": anchor[0],
-                "yanchor": anchor[1],
-                "showarrow": False,
-                "font": {"size": 14, "color": self.c["accepted"] if data_y else self.c["ink"]},
-            }
+        self.drawing.add_annotation(
+            text=text,
+            x=x,
+            xref=f"x{end} domain",
+            y=y,
+            yref=f"y{end}" if data_y else f"y{end} domain",
+            xanchor=anchor[0],
+            yanchor=anchor[1],
+            showarrow=False,
+            font={"size": 14, "color": self.c["accepted"] if data_y else self.c["ink"]},
         )
 
     def _mark(self, row: int, values: Array, top: float) -> None:
@@ -192,10 +186,10 @@ def trade_map(
         raise ValueError("points must hold at least one rule.")
     c = colours(theme)
     tau = points[0].tau
-    figure = go.Figure()
+    drawing = Drawing()
     if alpha is not None:
         tokens, tv = frontier(alpha, tau)
-        figure.add_scatter(
+        drawing.add_scatter(
             x=tokens,
             y=tv,
             mode="lines",
@@ -204,9 +198,9 @@ def trade_map(
             hoverinfo="skip",
         )
     for line in curves:
-        _add_curve(figure, line, tau, theme)
+        _add_curve(drawing, line, tau, theme)
     for point, style in zip(points, styles([x.rule for x in points], theme), strict=True):
-        figure.add_scatter(
+        drawing.add_scatter(
             x=[point.tokens],
             y=[point.tv],
             mode="markers",
@@ -217,7 +211,7 @@ def trade_map(
         )
     highest = max([x.tv for x in points] + [float(line.tv.max()) for line in curves] + [0.01])
     across = _("expected tokens per block, {tau} = {n}").format(tau=notation.tau, n=tau)
-    figure.update_layout(
+    return drawing.figure(
         layout(
             theme,
             height=440,
@@ -229,14 +223,13 @@ def trade_map(
             },
         )
     )
-    return figure
 
 
-def _add_curve(figure: go.Figure, line: Sweep, tau: int, theme: Theme) -> None:
+def _add_curve(drawing: Drawing, line: Sweep, tau: int, theme: Theme) -> None:
     rule = _rule_of(line)
     symbol = rule.spec.parameter.symbol if rule.spec.parameter else ""
     tokens, tv = trade_curve(line, tau)
-    figure.add_scatter(
+    drawing.add_scatter(
         x=tokens,
         y=tv,
         mode="lines",
