@@ -7,6 +7,7 @@ The embedded pair is a tiny one here, made by the real code from a tiny model in
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -470,3 +472,62 @@ def test_a_slow_client_holds_up_nobody() -> None:
     runner.ask(slow, None)
     wait(slow)
     assert emitted(slow.blocks) == whole_text()
+
+
+# --- the server is killed in the middle of a text --------------------------------------------------------------------
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(900)
+def test_a_killed_server_comes_back_with_the_same_settings_and_the_same_text(
+    start_app: Callable[..., Any], open_app: Callable[..., Any], watch: Any, tmp_path: Path
+) -> None:
+    """All settings are in the address, the seed is one of them, and nothing else decides what a text is.
+
+    The models are tiny ones that know no end of text: two hundred blocks take them some seconds.
+    """
+    watch.allow(r"WebSocket|ERR_CONNECTION|disconnected from server|server endpoint|server is not responding")
+    _save_endless(tmp_path / "models" / "tiny")
+    models = {"SPECDEC_MODELS": str(tmp_path / "models")}
+    asked = {"prompt": "the cat", "pair": "local:tiny", "seed": "12", "tau": "1", "tokens": "256", "top_k": "40"}
+    app = start_app(models)
+    page = open_app(f"live_models?{urlencode(asked)}", app.url)
+    first, address = _first_block(page), page.url
+    assert first.startswith(asked["prompt"]) and len(first) > len(asked["prompt"])
+    page.get_by_role("button", name="Rest of the text").click()
+    page.get_by_text(re.compile(r"\d+ of at most 256 tokens")).first.wait_for()
+
+    app.stop(signal.SIGKILL)
+    page.wait_for_timeout(1500)
+    assert_no_traceback(page)
+    again = start_app(models, port=urlsplit(app.url).port)
+    assert again.url == app.url
+    page.goto(address)
+    assert _first_block(page) == first
+    assert page.get_by_label("Prompt").input_value() == asked["prompt"]
+    query = parse_qs(urlsplit(page.url).query)
+    assert {name: query[name][0] for name in asked} == asked
+    assert_no_traceback(page)
+    for log in (app.log_text(), again.log_text()):
+        assert "Traceback" not in log
+
+
+def _save_endless(folder: Path) -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    for seed, part in enumerate(("draft", "target")):
+        torch.manual_seed(seed)
+        LlamaForCausalLM(LlamaConfig(**TINY | {"max_position_embeddings": 512})).save_pretrained(folder / part)
+        PreTrainedTokenizerFast(tokenizer_object=byte_tokenizer()).save_pretrained(folder / part)
+
+
+def _first_block(page: Any) -> str:
+    """The text after one block. Loading takes its time where the machine is busy."""
+    page.get_by_role("button", name="Run block").click()
+    page.get_by_text("Tokens per block").wait_for(timeout=270_000)
+    return str(page.locator(".flow .text").inner_text())
+
+
+def assert_no_traceback(page: Any) -> None:
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert "Traceback" not in page.locator("body").inner_text()
