@@ -46,7 +46,7 @@ class Job:
         self.blocks: list[Block] = []
         self.pair: Pair | None = None
         self.wanted: int | None = 0
-        self.seen = self.asked = time.monotonic()
+        self.seen = self.since = time.monotonic()
         self._generator: Iterator[Block] | None = None
         self._trace: Trace | None = None
 
@@ -109,7 +109,7 @@ class Runner:
     def ask(self, job: Job, blocks: int | None) -> None:
         """Ask for ``blocks`` more blocks of ``job``, or for all (None). Raises Busy when the queue is full."""
         with self._lock:
-            job.asked = time.monotonic()
+            job.since = time.monotonic()
             if job.state in (State.ENDED, State.FAILED) or (job.active and job in self._queue):
                 return
             if len(self._queue) >= self._most:
@@ -186,7 +186,7 @@ class Runner:
         with self._lock:
             if ended:
                 job.state, job._generator = State.ENDED, None
-                seconds = time.monotonic() - job.asked
+                seconds = time.monotonic() - job.since
                 log.event("text_ended", blocks=len(job.blocks), seconds=seconds, queue=len(self._queue))
             elif job._satisfied():
                 job.state = State.IDLE
