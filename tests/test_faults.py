@@ -164,12 +164,26 @@ def test_a_loaded_pair_goes_on_without_its_cache(installed: Path) -> None:
 
 
 def test_a_new_cache_under_a_loaded_pair_does_not_touch_it(installed: Path) -> None:
-    """Weights are read from the file while they are used; an install puts other files there, it changes none."""
+    """An install puts other files in the place of the old ones, it changes none."""
     pair = load()
     expected = text_of(pair)
     (embedded.target_dir() / embedded.MANIFEST).unlink()
     embedded.install(quiet)
     assert text_of(pair) == text_of(load()) == expected
+
+
+def test_a_file_cut_short_under_a_loaded_pair_does_not_touch_it(installed: Path) -> None:
+    """Reading from a file that is mapped into memory and has become shorter ends the process, without any exception."""
+    pair = load()
+    expected = text_of(pair)
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("This system does not say which files are mapped into memory.")
+    assert str(installed) not in maps.read_text()
+    for path in embedded.target_dir().iterdir():
+        os.truncate(path, 0)
+    assert text_of(pair) == expected
+    assert "models install" in refusal(load)
 
 
 @pytest.mark.parametrize(

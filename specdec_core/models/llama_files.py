@@ -53,9 +53,12 @@ def load_draft(
 
 
 def _table(weight: "Tensor", dtype: "torch.dtype", device: str) -> "Tensor":
-    """The embedding as it is kept: in its own format where ``dtype`` is wider, because looking up widens it anyway."""
+    """The embedding as it is kept: in its own format where ``dtype`` is wider, because looking up widens it anyway.
+
+    A copy: what was read is a view of the file, and if that were cut short, the next look would end the process.
+    """
     kept = weight.dtype if weight.dtype.itemsize < dtype.itemsize else dtype
-    return weight.to(device=device, dtype=kept)
+    return weight.to(device=device, dtype=kept, copy=True)
 
 
 def _quantised(weight: "Tensor") -> "Product":
