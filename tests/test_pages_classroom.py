@@ -224,6 +224,8 @@ def test_composing_makes_an_assignment_with_secret_seeds(room: Classroom, desk: 
     assert families == [("how_far", 1), ("first_rejected", 2)]
     seeds = [str(q["seed"]) for q in desk.questions(made.id)]
     assert not any(seed in said(at) for seed in seeds)
+    at.segmented_control(key="desk_view_choice").set_value("compose").run()
+    assert at.text_input(key="desk_title").value == "" and at.number_input(key="desk_attempts").value == 2
 
 
 def test_the_desk_shows_answers_and_the_misconception(room: Classroom, desk: Desk) -> None:

@@ -40,6 +40,9 @@ _SEED_BITS = 48
 
 def compose(desk: Desk) -> None:
     """The whole form, top to bottom: questions, then how the class is run, then Create."""
+    if st.session_state.pop("desk_made", False):
+        # How a class is run stays as it was for the next assignment; what it is called and when it is open does not.
+        st.session_state.update(desk_title="", desk_opens=None, desk_closes=None)
     st.header(_("Questions"), anchor=False)
     _add()
     _more_sources()
@@ -67,7 +70,7 @@ def compose(desk: Desk) -> None:
             made_now = desk.create_assignment(title or "", listed, options, opens_at, closes_at)
             st.session_state["desk_assignment"] = made_now.id
             st.session_state[_LIST] = []
-            st.session_state["desk_to_run"] = True
+            st.session_state["desk_to_run"] = st.session_state["desk_made"] = True
             st.rerun()
 
 
