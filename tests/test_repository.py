@@ -328,3 +328,23 @@ def test_audit_tells_versions_that_are_not_the_pinned_ones() -> None:
     pinned = dict(pins("constraints.txt")) | {"numpy": "0.0.1"}
     del pinned["pytest"]
     assert [line.split()[0] for line in script("audit").wrong_versions(pinned)] == ["numpy", "pytest"]
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_weight_file_is_the_one_that_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its hash beside it, which `make audit` compares; a changed byte is noticed."""
+    audit = script("audit")
+    weights = [path for path in tracked_files() if path.suffix in (".safetensors", ".bin", ".pt", ".gguf")]
+    assert weights
+    for path in weights:
+        assert path.name in (path.parent / "SHA256SUMS").read_text()
+    monkeypatch.setenv("SPECDEC_CACHE", str(tmp_path / "no target here"))
+    assert audit.altered_weights() == []
+    folder = tmp_path / "assets" / "draft"
+    folder.mkdir(parents=True)
+    (folder / "SHA256SUMS").write_bytes((ROOT / "assets/draft/SHA256SUMS").read_bytes())
+    (folder / "draft.safetensors").write_bytes(b"something else")
+    monkeypatch.setattr(audit, "ROOT", tmp_path)
+    assert [line for line in audit.altered_weights() if "draft.safetensors" in line]
