@@ -35,11 +35,10 @@ ROUNDS = 3
 
 
 def advised(pair: Pair, settings: Settings) -> Settings:
-    """The settings with the tau that alpha and cost of a first run ask for, between 2 and 8."""
-
+    """The settings with the tau that alpha and cost of a first run ask for, between 1 and 8."""
     first = run(pair, settings)
     alpha = first.totals.accepted_per_judged
-    return replace(settings, tau=min(8, max(2, best_tau(alpha, first.cost))))
+    return replace(settings, tau=min(8, max(1, best_tau(alpha, first.cost))))
 
 
 def fastest(pair: Pair, settings: Settings, title: str, machine: str, rounds: int) -> Race:
