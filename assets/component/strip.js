@@ -2,7 +2,9 @@
 // Every text is set with textContent, so token text can hold anything and stays literal.
 
 function tokenNode(parts) {
-  const node = element("div", "token")
+  // A word that is a little too long for a card is set smaller, rather than broken.
+  const length = parts.reduce((sum, part) => sum + [...part.text].length, 0)
+  const node = element("div", length > 12 ? "token longer" : length > 9 ? "token long" : "token")
   for (const part of parts) node.append(element("span", part.mark ? "mark" : "", part.text))
   return node
 }
