@@ -25,14 +25,14 @@ def test_every_page_can_be_the_first_that_a_server_shows(
     name: str, start_app: Callable[..., Any], open_app: Callable[..., Any]
 ) -> None:
     """Until the first visitor Streamlit is in its old multipage mode (DESIGN, section 3); no page depends on luck."""
-    # A page of exercises without a variant in its link draws one and writes it into the address, in a run of its own.
-    variant = "&family=first_rejected&level=2&seed=17" if name == "exercises" else ""
-    page = open_app(f"{address(name)}?notation=papers{variant}", url=start_app().url)
+    page = open_app(f"{address(name)}?notation=chen", url=start_app().url)
     settle(page)
     assert page.locator('[data-testid="stSidebarNav"]').count() == 1
     assert page.locator('[data-testid="stException"]').count() == 0
     assert page.get_by_text("Page not found").count() == 0
-    assert "notation=papers" in page.url
+    assert "notation=chen" in page.url
+    menu = page.locator('[data-testid="stSidebar"]').get_by_role("combobox")
+    assert menu.first.input_value() == "Chen et al."
 
 
 @pytest.mark.parametrize("name", PAGES)
