@@ -9,11 +9,7 @@ no keyboard and no custom component to click on.
 
 import asyncio
 import contextlib
-import os
 import re
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -29,9 +25,8 @@ from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks._websocket import Gone, Socket
+from scripts import serving
 
-ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 60.0
 RUN_SECONDS = 30.0
 _KINDS = {"button", "selectbox", "button_group", "bidi_component", "alert", "exception"}
 _VALUED = {"slider", "number_input", "text_input", "text_area", "checkbox"}
@@ -90,44 +85,15 @@ class App:
 @contextlib.contextmanager
 def running_app() -> Iterator[App]:
     """The app in a process of its own, on a free port of this machine only, with empty data; ended in any case."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    kept = {name: x for name, x in os.environ.items() if not name.startswith("SPECDEC_") or name == "SPECDEC_CACHE"}
-    options = ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
     with tempfile.TemporaryDirectory(prefix="specdec-load-", ignore_cleanup_errors=True) as folder:
-        log = Path(folder) / "app.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-                cwd=ROOT,
-                env=kept | {"SPECDEC_DATA": str(Path(folder) / "data")},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
         try:
-            app = App(port, psutil.Process(process.pid), log)
-            _wait_until_up(app, process)
-            yield app
+            running = serving.start(Path(folder) / "app.log", {"SPECDEC_DATA": str(Path(folder) / "data")})
+        except serving.NotStarted as error:
+            raise SystemExit(str(error)) from None
+        try:
+            yield App(running.port, psutil.Process(running.process.pid), running.log)
         finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _wait_until_up(app: App, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        with contextlib.suppress(OSError):
-            app.ask("health")
-            return
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit(f"The app did not start. Its log:\n{app.log.read_text('utf-8')[-2000:]}")
-        time.sleep(0.1)
+            running.stop()
 
 
 # --- the page --------------------------------------------------------------------------------------------------------

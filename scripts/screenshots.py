@@ -6,26 +6,17 @@ to look at; whoever runs it opens the pictures.
 """
 
 import argparse
-import contextlib
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "docs" / "images"
+from playwright.sync_api import sync_playwright
+
+from scripts import serving
+
+OUT = serving.ROOT / "docs" / "images"
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-START_SECONDS = 60
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @dataclass(frozen=True)
@@ -48,43 +39,6 @@ SHOTS = (
     Shot("exercises", "exercises?family=first_rejected&level=2&seed=17"),
     Shot("phone", "", width=390, height=844, press="End"),
 )
-
-
-@contextlib.contextmanager
-def app() -> Iterator[str]:
-    """The app on a free port of this machine, with a data folder that is thrown away."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    flags = ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
-    with tempfile.TemporaryDirectory() as data:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", *flags],
-            cwd=ROOT,
-            env={**os.environ, "SPECDEC_DATA": data},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            yield _wait(f"http://127.0.0.1:{port}", process)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
-
-
-def _wait(url: str, process: "subprocess.Popen[bytes]") -> str:
-    deadline = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
-            return url
-        time.sleep(0.2)
-    raise SystemExit("The app did not start.")
-
-
-def launch(playwright: Any) -> Any:
-    """A headless Chromium: the one that CHROMIUM names, the system's, or Playwright's own."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    return playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
 
 
 def take(browser: Any, url: str, shot: Shot, out: Path) -> None:
@@ -113,14 +67,17 @@ def main() -> None:
     parser.add_argument("--only", choices=[shot.name for shot in SHOTS], nargs="+")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    from playwright.sync_api import sync_playwright
-
-    with app() as url, sync_playwright() as playwright:
-        browser = launch(playwright)
-        for shot in SHOTS:
-            if not options.only or shot.name in options.only:
-                take(browser, url, shot, options.out)
-        browser.close()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        app = serving.start(Path(folder) / "app.log", {"SPECDEC_DATA": folder})
+        own = playwright.chromium
+        browser = own.launch(executable_path=serving.find_browser(own.executable_path), args=serving.BROWSER_FLAGS)
+        try:
+            for shot in SHOTS:
+                if not options.only or shot.name in options.only:
+                    take(browser, app.url, shot, options.out)
+        finally:
+            browser.close()
+            app.stop()
 
 
 if __name__ == "__main__":

@@ -11,18 +11,9 @@ A page that logs an error, or asks any machine but this one for anything, fails 
 Does not know: what is on a page.
 """
 
-import contextlib
 import os
 import re
-import shutil
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +23,9 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import settings
 
-ROOT = Path(__file__).resolve().parent.parent
+from scripts import serving
+
 CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
-START_SECONDS = 60
 SETTLE_MILLISECONDS = 30_000
 NEEDY = ("browser", "real_pair", "postgres")
 LOG_TAIL = 4000
@@ -95,89 +86,25 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 # --- the app ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class RunningApp:
-    """An app server that was started here."""
-
-    url: str
-    log: Path
-    process: "subprocess.Popen[bytes]"
-
-    def log_text(self) -> str:
-        """What the server wrote so far."""
-        return self.log.read_text(errors="replace")
-
-    def stop(self, how: int = signal.SIGTERM) -> None:
-        """End it and whatever it started; ``signal.SIGKILL`` for a crash."""
-        _signal(self.process, how)
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(timeout=10)
-        if self in RUNNING:
-            RUNNING.remove(self)
+RUNNING: list[serving.RunningApp] = []
 
 
-RUNNING: list[RunningApp] = []
-
-
-def _signal(process: "subprocess.Popen[bytes]", how: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        if sys.platform == "win32":
-            process.terminate()
-        else:
-            os.killpg(process.pid, how)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _is_up(url: str) -> bool:
+def _start(log: Path, environment: dict[str, str], port: int | None = None) -> serving.RunningApp:
+    """Start a server whose log is shown when a test fails meanwhile."""
     try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except (OSError, urllib.error.URLError):
-        return False
-
-
-def _start(log: Path, environment: dict[str, str], port: int | None = None) -> RunningApp:
-    """Start a server and wait until it says that it is well."""
-    port = port or _free_port()
-    options = {
-        "server.headless": "true",
-        "server.address": "127.0.0.1",
-        "server.port": str(port),
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",
-        "logger.enableRich": "false",
-    }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    app = RunningApp(f"http://127.0.0.1:{port}", log, process)
+        app = serving.start(log, environment, port)
+    except serving.NotStarted as error:
+        pytest.fail(str(error))
     RUNNING.append(app)
-    deadline = time.monotonic() + START_SECONDS
-    while not _is_up(app.url):
-        if process.poll() is not None or time.monotonic() > deadline:
-            app.stop()
-            pytest.fail(f"The app did not start within {START_SECONDS} s. Its log:\n{app.log_text()[-LOG_TAIL:]}")
-        time.sleep(0.1)
     return app
 
 
-StartApp = Callable[..., RunningApp]
+def _stop(app: serving.RunningApp) -> None:
+    app.stop()
+    RUNNING.remove(app)
+
+
+StartApp = Callable[..., serving.RunningApp]
 
 
 @pytest.fixture(scope="session")
@@ -186,47 +113,25 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("app")
     app = _start(folder / "app.log", {"SPECDEC_DATA": str(folder / "data")})
     yield app.url
-    app.stop()
+    _stop(app)
 
 
 @pytest.fixture
 def start_app(tmp_path: Path) -> Iterator[StartApp]:
     """A function ``(environment={}, port=None)`` that starts a fresh server; all of them end with the test."""
-    apps: list[RunningApp] = []
+    apps: list[serving.RunningApp] = []
 
-    def start(environment: dict[str, str] | None = None, port: int | None = None) -> RunningApp:
+    def start(environment: dict[str, str] | None = None, port: int | None = None) -> serving.RunningApp:
         data = {"SPECDEC_DATA": str(tmp_path / "data")}
         apps.append(_start(tmp_path / f"app-{len(apps)}.log", data | (environment or {}), port))
         return apps[-1]
 
     yield start
     for app in apps:
-        app.stop()
+        _stop(app)
 
 
 # --- the browser -----------------------------------------------------------------------------------------------------
-
-BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    # Nothing leaves this machine, whatever a page asks for.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-]
-
-
-def find_browser(own: str) -> str | None:
-    """A Chromium: the one CHROMIUM names, else the system's, else Playwright's own at the path ``own``."""
-    named = os.environ.get("CHROMIUM")
-    if named:
-        return named
-    found = next(filter(None, map(shutil.which, BROWSER_NAMES)), None)
-    return found or (own if Path(own).exists() else None)
 
 
 @pytest.fixture(scope="session")
@@ -235,13 +140,13 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        path = find_browser(playwright.chromium.executable_path)
+        path = serving.find_browser(playwright.chromium.executable_path)
         if path is None:
             pytest.skip(
                 "No Chromium on this machine: install the system's, or run `python -m playwright install chromium`, "
                 "or name one in the environment variable CHROMIUM."
             )
-        instance = playwright.chromium.launch(executable_path=path, headless=True, args=BROWSER_FLAGS)
+        instance = playwright.chromium.launch(executable_path=path, headless=True, args=serving.BROWSER_FLAGS)
         yield instance
         instance.close()
 
