@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from specdec_core.acceptance import CORRECTIONS, RULES, Law, Rule, output_law, residual
 from specdec_core.distributions import Array, top_tokens, total_variation
+from specdec_core.tables import spreadsheet_safe
 from specdec_core.theory import expected_tokens
-from specdec_core.trace import spreadsheet_safe
 from specdec_core.words import BOOK, Notation, _, ngettext
 
 #: A share that moved by less than this is called unchanged: float sums over a vocabulary move the last digits.

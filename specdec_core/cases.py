@@ -15,7 +15,8 @@ import numpy as np
 
 from specdec_core.acceptance import RANDOM, Judgement, Rule, Verdict, exactly, judge, residual
 from specdec_core.distributions import Array, InvalidDistribution, check_distribution
-from specdec_core.trace import Block, Next, Position, Token, TopToken, has_surrogate, short
+from specdec_core.foreign import has_surrogate, short
+from specdec_core.trace import Block, Next, Position, Token, TopToken
 
 MAX_ROWS = 512
 MAX_VOCABULARY = 4096

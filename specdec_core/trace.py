@@ -6,11 +6,9 @@ likely tokens, because full p and q would be megabytes a block. Units: probabili
 Does not know: how tokens were made, models beyond their description, the screen.
 """
 
-import csv
-import io
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -18,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from specdec_core.acceptance import Rule, Verdict, exactly, judge
+from specdec_core.foreign import has_surrogate, short
 
 SCHEMA = 1
 MAX_BYTES = 8_000_000
@@ -344,20 +343,6 @@ def _read_scalar(kind: Any, value: Any, where: str) -> Any:
     raise InvalidTrace(f"{where} must be a {kind.__name__}, not {short(value)}.")
 
 
-def has_surrogate(text: str) -> bool:
-    """Whether ``text`` holds half a character, which cannot be sent or stored."""
-    return any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def short(value: Any) -> str:
-    """What was found instead, for an error's sentence: on one line, never long."""
-    try:
-        text = repr(value)
-    except RecursionError:  # it could be read, but from a frame further up
-        text = "something nested very deep"
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def _check_trace(trace: Trace) -> None:
     if len(trace.blocks) > MAX_BLOCKS:
         raise InvalidTrace(f"The trace has {len(trace.blocks)} blocks, at most {MAX_BLOCKS}.")
@@ -421,42 +406,3 @@ def _check_top(top: Iterable[TopToken], where: str) -> None:
 def _check_probability(value: float | None, where: str) -> None:
     if value is not None and not 0 <= value <= 1 + 1e-9:
         raise InvalidTrace(f"{where} must be between 0 and 1, not {value:g}.")
-
-
-# --- CSV ------------------------------------------------------------------------------------------------------------
-
-COLUMNS = ("block", "t", "token", "id", "q", "p", "ratio", "accept_probability", "r", "verdict")
-
-
-def csv_rows(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
-    """One flat row per candidate, in ``COLUMNS``."""
-    for block in blocks:
-        for x in block.positions:
-            yield {
-                "block": block.index + 1,
-                "t": x.t,
-                "token": x.token.text,
-                "id": x.token.id,
-                "q": x.q,
-                "p": x.p,
-                "ratio": x.ratio,
-                "accept_probability": x.accept_probability,
-                "r": x.r,
-                "verdict": x.verdict.value,
-            }
-
-
-def blocks_to_csv(blocks: Iterable[Block]) -> str:
-    """The candidates as CSV. A token that a spreadsheet would take for a formula gets an apostrophe in front."""
-    out = io.StringIO()
-    # RFC 4180 line ends; with a bare "\n" the writer would leave a lone "\r" in a token unquoted.
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\r\n")
-    writer.writeheader()
-    for row in csv_rows(blocks):
-        writer.writerow(row | {"token": spreadsheet_safe(row["token"])})
-    return out.getvalue()
-
-
-def spreadsheet_safe(text: str) -> str:
-    """``text``, with an apostrophe in front where a spreadsheet would run it as a formula."""
-    return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r") else text

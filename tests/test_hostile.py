@@ -59,8 +59,9 @@ from specdec_core.models import embedded, pairs, recorded
 from specdec_core.models.protocol import ModelUnavailable
 from specdec_core.steps import sentence, steps
 from specdec_core.strip import strip_data, strip_text
+from specdec_core.tables import blocks_to_csv
 from specdec_core.trace import MAX_BYTES as MAX_TRACE_BYTES
-from specdec_core.trace import InvalidTrace, Token, Trace, blocks_to_csv, to_plain, trace_from_json, trace_to_json
+from specdec_core.trace import InvalidTrace, Token, Trace, to_plain, trace_from_json, trace_to_json
 from specdec_core.ui import links, speed_race
 from specdec_core.ui.literal import literal
 

@@ -20,7 +20,7 @@ from specdec_core.lessons.one_block import Table, TypedRow
 from specdec_core.lessons.table_text import MAX_LINK, Unreadable, case_json, pack, read_table, unpack
 from specdec_core.steps import commit_sentence, steps
 from specdec_core.strip import strip_data
-from specdec_core.trace import blocks_to_csv
+from specdec_core.tables import blocks_to_csv
 from specdec_core.words import BOOK, NOTATIONS
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

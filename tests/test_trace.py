@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specdec_core.trace import (
-    MAX_BYTES,
-    InvalidTrace,
-    Trace,
-    blocks_to_csv,
-    spreadsheet_safe,
-    totals,
-    trace_from_json,
-    trace_to_json,
-)
+from specdec_core.tables import blocks_to_csv, spreadsheet_safe
+from specdec_core.trace import MAX_BYTES, InvalidTrace, Trace, totals, trace_from_json, trace_to_json
 from tests.strategies import toy_traces
 
 

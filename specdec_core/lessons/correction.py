@@ -17,8 +17,9 @@ import numpy as np
 from specdec_core.acceptance import Law, Rule, typed_law
 from specdec_core.lessons.typed_pair import Preset, TypedPair, preset
 from specdec_core.numbers import probability
+from specdec_core.tables import spreadsheet_safe
 from specdec_core.tokens import shown
-from specdec_core.trace import Position, TopToken, spreadsheet_safe
+from specdec_core.trace import Position, TopToken
 from specdec_core.words import BOOK, Notation, _
 
 WRONG = ("target", "argmax")

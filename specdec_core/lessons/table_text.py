@@ -13,9 +13,10 @@ import zlib
 from collections.abc import Sequence
 
 from specdec_core.cases import MAX_ROWS, Case, parse_case
+from specdec_core.foreign import has_surrogate
 from specdec_core.lessons.one_block import Table, TypedRow, table_of
 from specdec_core.lessons.typed import shortened
-from specdec_core.trace import has_surrogate, to_plain
+from specdec_core.trace import to_plain
 from specdec_core.words import _
 
 MAX_TEXT = 400_000

@@ -17,8 +17,8 @@ from specdec_core.acceptance import Law, Rule, exactly, output_law, typed_law
 from specdec_core.distributions import draw, total_variation, uniforms
 from specdec_core.lessons.typed_pair import Preset, TypedPair, preset
 from specdec_core.numbers import probability, ratio
+from specdec_core.tables import spreadsheet_safe
 from specdec_core.tokens import shown
-from specdec_core.trace import spreadsheet_safe
 from specdec_core.words import BOOK, Notation, _
 
 SAMPLES = 20

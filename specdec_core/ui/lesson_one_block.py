@@ -18,7 +18,8 @@ from specdec_core.lessons.table_text import case_json
 from specdec_core.models import recorded
 from specdec_core.steps import Kind, steps
 from specdec_core.strip import strip_data
-from specdec_core.trace import Block, Token, blocks_to_csv
+from specdec_core.tables import blocks_to_csv
+from specdec_core.trace import Block, Token
 from specdec_core.ui import block_table, block_walk
 from specdec_core.ui.exercise_block import question_link
 from specdec_core.ui.lesson import (

@@ -10,8 +10,9 @@ import streamlit as st
 from specdec_core.figures.overlap import overlap_of, overlap_text
 from specdec_core.numbers import probability
 from specdec_core.steps import cards, verdict_sentence, verdict_word
+from specdec_core.tables import blocks_to_csv
 from specdec_core.tokens import shown
-from specdec_core.trace import Block, Position, Settings, Totals, Trace, blocks_to_csv, totals, trace_to_json
+from specdec_core.trace import Block, Position, Settings, Totals, Trace, totals, trace_to_json
 from specdec_core.ui.charts import chart
 from specdec_core.ui.exercise_block import question_link
 from specdec_core.ui.literal import literal

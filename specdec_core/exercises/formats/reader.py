@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
-from specdec_core.trace import has_surrogate, short
+from specdec_core.foreign import has_surrogate, short
 
 _FRACTION = re.compile(r"(-?)([0-9]{1,40})(?:\.([0-9]{1,40})|/([0-9]{1,40}))?")
 # Line ends and tabs may stand in a text; other controls, lone surrogates and what XML cannot carry may not.
