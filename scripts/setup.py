@@ -30,8 +30,8 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 APP, DEV = "requirements.txt", "requirements-dev.txt"
 FILES = {APP: [APP, "constraints.txt"], DEV: [APP, "constraints.txt", DEV]}
 HEARTBEAT_SECONDS = 20
-# Tests run side by side. Those with a browser or a database wait half of their time, hence a process more than there are
-# cores; four are enough, because each holds the models.
+# Tests run side by side. Those with a browser or a database wait half of their time, hence a process more than there
+# are cores; four are enough, because each holds the models.
 WORKERS = ["--numprocesses={}".format(min(4, (os.cpu_count() or 1) + 1))]
 CACHES = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "build", "screenshots"]
 
