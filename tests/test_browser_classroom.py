@@ -11,6 +11,7 @@ import pytest
 
 from specdec_core.classroom.keys import make_hash
 from specdec_core.exercises import Text, to_json, variant
+from tests.browsing import settle
 
 KEY = "the key of this test"
 TITLE = "Why <b>random</b>? $5 or $6 :sun:"
@@ -20,15 +21,9 @@ HOSTILE = "<script>alert(1)</script> **bold** $a$ [b](c)"
 pytestmark = pytest.mark.browser
 
 
-def rest(page: Any) -> None:
-    """Wait until the app has drawn everything it was asked for."""
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    page.wait_for_timeout(300)
-
-
 def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).first.click()
-    rest(page)
+    settle(page)
 
 
 def fill(page: Any, key: str, text: str) -> None:
@@ -54,13 +49,13 @@ def open_desk(page: Any, url: str) -> None:
     fill(page, "teacher_key", KEY)
     press(page, "Open the desk")
     page.get_by_text("No assignment yet.").wait_for()
-    rest(page)
+    settle(page)
 
 
 def compose(page: Any, file: Path) -> str:
     """Returns the link for students."""
     page.get_by_role("radio", name="New assignment").click()
-    rest(page)
+    settle(page)
     page.get_by_text("Other questions").click()
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(str(file))
     press(page, "Add 1 question from the file")

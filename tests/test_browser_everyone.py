@@ -1,65 +1,17 @@
-"""What any browser and any person may do on any page: come first by a deep link, go back and forward, zoom to 200 %,
-walk by keyboard alone, ask for less motion. Does not know: what a page is for.
+"""What any person may do: go back and forward, walk by keyboard alone, ask for less motion.
+
+What holds for every page is in test_browser_each_page.py. Does not know: what a page is for.
 """
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.test_browser_pages import CARDS, PAGES, settle
+from tests.browsing import MAIN, press_steps, settle
 
 pytestmark = pytest.mark.browser
-
-MAIN = '[data-testid="stMain"]'
-
-
-def address(name: str) -> str:
-    return "" if name == "start" else name
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_can_be_the_first_that_a_server_shows(
-    name: str, start_app: Callable[..., Any], open_app: Callable[..., Any]
-) -> None:
-    """Until the first visitor Streamlit is in its old multipage mode (DESIGN, section 3); no page depends on luck."""
-    page = open_app(f"{address(name)}?notation=chen", url=start_app().url)
-    settle(page)
-    assert page.locator('[data-testid="stSidebarNav"]').count() == 1
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert page.get_by_text("Page not found").count() == 0
-    assert "notation=chen" in page.url
-    menu = page.locator('[data-testid="stSidebar"]').get_by_role("combobox")
-    assert menu.first.input_value() == "Chen et al."
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_title_and_headings(name: str, open_app: Callable[..., Any]) -> None:
-    """One h1, which the tab's title repeats, and no level left out below it: what a screen reader lists."""
-    page = open_app(address(name))
-    settle(page)
-    headings = page.locator(f"{MAIN} :is(h1, h2, h3, h4, h5, h6):visible")
-    levels = [int(tag[1]) for tag in headings.evaluate_all("all => all.map(h => h.tagName)")]
-    assert levels[0] == 1 and levels.count(1) == 1
-    assert all(below - above <= 1 for above, below in pairwise(levels)), levels
-    assert page.title() and page.evaluate("document.documentElement.lang").startswith("en")
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_zoomed_to_200_percent(name: str, open_app: Callable[..., Any]) -> None:
-    """A window of 1280 x 720 at 200 % is one of 640 x 360 with pixels twice as large (WCAG 1.4.4, 1.4.10)."""
-    page = open_app(address(name), width=640, height=360, device_scale_factor=2)
-    settle(page)
-    wide = page.locator(MAIN).evaluate("m => m.scrollWidth - m.clientWidth")
-    assert wide <= 1
-    cut = page.locator(f"{MAIN} button:visible").evaluate_all(
-        "all => all.filter(b => b.scrollWidth > b.clientWidth + 1 && getComputedStyle(b).overflowX === 'hidden')"
-        ".map(b => b.innerText)"
-    )
-    assert not cut
-
 
 def test_back_and_forward(open_app: Callable[..., Any]) -> None:
     page = open_app("one_token?q=0.5&p=0.25&r=0.3")
@@ -108,13 +60,8 @@ def test_a_lesson_by_keyboard_alone(open_app: Callable[..., Any]) -> None:
 
 def test_the_stepper_by_keyboard_alone(open_app: Callable[..., Any]) -> None:
     page = open_app()
-    page.locator(CARDS).first.wait_for()
-    settle(page)
-    page.keyboard.press("Home")
-    settle(page)
-    page.keyboard.press("ArrowRight")
-    settle(page)
-    assert "step=1" in page.url
+    press_steps(page, "Home", "ArrowRight")
+    page.wait_for_url("**step=1**")
     focus_by_tab(page, "button:not([disabled])")
     ring = "e => getComputedStyle(e).outlineStyle !== 'none' || getComputedStyle(e).boxShadow !== 'none'"
     assert page.locator("*:focus").first.evaluate(ring)
@@ -135,10 +82,7 @@ def test_an_exercise_by_keyboard_alone(open_app: Callable[..., Any]) -> None:
 def test_less_motion_is_respected(open_app: Callable[..., Any]) -> None:
     """Nothing of ours moves for longer than an instant where the reader asked for less motion."""
     page = open_app(reduced_motion="reduce")
-    settle(page)
-    page.locator(".strip .cards li").first.wait_for()
-    page.keyboard.press("Home")
-    settle(page)
+    press_steps(page, "Home")
     page.keyboard.press("ArrowRight")
     moving = page.locator(".strip, .strip *").evaluate_all(
         """all => all.filter(e => {

@@ -275,13 +275,6 @@ def test_lesson_5s_seed_and_threshold_come_from_the_link() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", PAGES)
-def test_a_deep_link_on_a_fresh_server(name: str, start_app: Callable[..., Any], open_app: Callable[..., Any]) -> None:
-    page = open_app(name, url=start_app().url)
-    page.get_by_text("Try this", exact=True).wait_for()
-
-
-@pytest.mark.browser
 def test_lesson_3s_first_task_from_a_deep_link(open_app: Callable[..., Any]) -> None:
     page = open_app("what_the_draft_sees?ctx_check=true")
     for label in ("the input “Tell me a story.”", "The", "cat", "sat", "on", "the"):

@@ -1,8 +1,8 @@
 """Text sampled from the target: ``python -m training.sample --out text.npz --sequences 8192``.
 
-Starts are made from a few patterns and word lists; what follows is the target's own, 60 % of the sequences at
-temperature 0.7 and the rest at 1, the whole vocabulary, 160 tokens each. Written in parts, so that it can be
-interrupted and started again. Does not know: the draft, losses.
+Starts are made from patterns and word lists, or are questions that the target itself puts into the user's mouth; what
+follows is the target's own, 60 % of the sequences at temperature 0.7 and the rest at 1, the whole vocabulary, 160
+tokens each. Written in parts, so that it can be interrupted and started again. Does not know: the draft, losses.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from specdec_core.models import embedded
-from training.data import ASSISTANT, ROW, START_OF_TURN
+from training.data import ASSISTANT, ENDS, ROW, START_OF_TURN
 from training.generate import sample
 
 WORDS = Path(__file__).with_name("starts.json")
@@ -24,7 +24,9 @@ BATCH = 128
 # Share of the sequences at each temperature.
 TEMPERATURES = {0.7: 0.6, 1.0: 0.4}
 # How often each kind of start is drawn.
-KINDS = {"plain": 0.5, "chat": 0.38, "word": 0.12}
+KINDS = {"plain": 0.42, "chat": 0.16, "asked": 0.34, "word": 0.08}
+# Tokens in which the target has to ask its question, and the temperature at which it does: at 1 many make no sense.
+QUESTION, QUESTION_TEMPERATURE = 40, 0.8
 
 Draw = Callable[[list[str]], str]
 
@@ -52,8 +54,9 @@ def _part(args: argparse.Namespace, k: int, tokenizer: Any, target: Any) -> np.n
         return np.load(path)
     rng = np.random.default_rng([args.seed, k])
     temperature = float(rng.choice(list(TEMPERATURES), p=list(TEMPERATURES.values())))
-    prompts = [tokenizer(start(rng, tokenizer), add_special_tokens=False).input_ids for _ in range(BATCH)]
     generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
+    starts = _starts(rng, tokenizer, target, generator)
+    prompts = [tokenizer(text, add_special_tokens=False).input_ids for text in starts]
     tokens = sample(target, prompts, ROW, temperature, generator).numpy().astype(np.uint16)
     partial = path.with_suffix(".partial.npy")
     np.save(partial, tokens)
@@ -66,19 +69,47 @@ def _part_path(out: Path, k: int) -> Path:
     return out.with_name(f"{out.stem}-{k:05d}.npy")
 
 
-def start(rng: np.random.Generator, tokenizer: Any) -> str:
+def _starts(rng: np.random.Generator, tokenizer: Any, target: Any, generator: torch.Generator) -> list[str]:
+    """The beginnings of one batch, in no order."""
+    kinds = rng.choice(list(KINDS), p=list(KINDS.values()), size=BATCH)
+    starts = [start(str(kind), rng, tokenizer) for kind in kinds if kind != "asked"]
+    for question in _questions(BATCH - len(starts), tokenizer, target, generator):
+        starts.append(_chat(question, tokenizer, system=bool(rng.random() < 0.6)))
+    return starts
+
+
+def start(kind: str, rng: np.random.Generator, tokenizer: Any) -> str:
     """The beginning of one text: plain, chat-formatted (with or without a system message) or a single word."""
     words = json.loads(WORDS.read_text(encoding="utf-8"))
 
     def pick(items: list[str]) -> str:
         return items[int(rng.integers(len(items)))]
 
-    kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
     if kind == "plain":
         return fill(pick(words["plain"]), words, pick)
     if kind == "word":
         return pick(words["names"] + words["openers"])
     return _chat(fill(pick(words["questions"]), words, pick), tokenizer, system=bool(rng.random() < 0.6))
+
+
+def _questions(count: int, tokenizer: Any, target: Any, generator: torch.Generator) -> list[str]:
+    """What the target writes where the user's words would stand: as varied as what it was tuned on.
+
+    (Xu et al. 2024, arXiv:2406.08464, make instruction data in this way.) A question that does not end in time is
+    taken as far as it got.
+    """
+    if count == 0:
+        return []
+    frame = _chat("", tokenizer, system=True)
+    opening = tokenizer(frame[: frame.index("<|im_end|>\n<|im_start|>assistant")], add_special_tokens=False).input_ids
+    room = len(opening) + QUESTION
+    rows = sample(target, [opening] * count, room, QUESTION_TEMPERATURE, generator)[:, len(opening) :]
+    return [_until_end(row.tolist(), tokenizer) for row in rows]
+
+
+def _until_end(tokens: list[int], tokenizer: Any) -> str:
+    end = next((at for at, token in enumerate(tokens) if token in ENDS), len(tokens))
+    return str(tokenizer.decode(tokens[:end], skip_special_tokens=True)).strip() or "Hello!"
 
 
 def fill(pattern: str, words: dict[str, list[str]], pick: Draw) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from specdec_core import log
 from specdec_core.figures.palette import Theme
-from specdec_core.ui import glossary
+from specdec_core.ui import glossary, theme_watch
 from specdec_core.ui.links import choice
 from specdec_core.ui.pages import sections, spec
 from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
@@ -30,6 +30,7 @@ section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-t
 _CSS = """
 <style>
 .st-key-top_line h1 { padding: 0; }
+[class*="st-key-theme_watch_"] { display: none; }
 </style>
 """
 # Streamlit writes white on the primary colour; one that can be read on a dark page is too light for that.
@@ -101,6 +102,7 @@ def begin_page(name: str, heading: str | None = None) -> None:
         st.rerun()
     use_language(str(st.session_state.get("lang", "")))
     st.html(_CSS + (_DARK_CSS if theme() == "dark" else ""))
+    theme_watch.follow(theme())
     _forget_other_page(name)
     _top_line(heading or spec(name).title)
     if present():  # known only after its toggle was drawn: the address may ask for it

@@ -1,0 +1,20 @@
+// Asks for a new run when the page's theme is no longer the one its figures were drawn for: the visitor, or the evening,
+// may change it at any time, and the server is told only together with something else.
+
+const APP = '[data-testid="stApp"]'
+
+export default function ({ data, setTriggerValue }) {
+  const app = document.querySelector(APP)
+  if (!app) return
+  let asked
+  const look = () => {
+    const shown = getComputedStyle(app).colorScheme
+    if (shown !== data.drawn_for && shown !== asked) setTriggerValue("changed", shown)
+    asked = shown
+  }
+  // Streamlit gives the app another class when it changes its colours.
+  const watch = new MutationObserver(look)
+  watch.observe(app, { attributes: true, attributeFilter: ["class"] })
+  look()
+  return () => watch.disconnect()
+}
