@@ -14,6 +14,7 @@ from specdec_core.ui.bias_place import Place
 from specdec_core.ui.bias_rules import MOST, asked_for, chosen_rules, explain, pick_rules, sliders
 from specdec_core.ui.links import check_link, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation
 from specdec_core.words import _
 
@@ -22,7 +23,6 @@ N = notation()
 check_link(lab_seed=whole(0, bias_trials.LAST_SEED), lab_tau=whole(1, 16))
 
 
-@st.fragment(key=LAW)
 def law_part(place: Place | None) -> None:
     """The sliders, and what depends on them alone: drawn again by themselves when one is moved."""
     with numbers:
@@ -41,7 +41,6 @@ def law_part(place: Place | None) -> None:
         bias_law.show_sweep(place, rules)
 
 
-@st.fragment(key=WORTH)
 def worth_part(place: Place) -> None:
     """What the bias buys, and the closing sentence."""
     tau = st.slider(_("Candidates per block, {tau}").format(tau=N.tau), 1, 16, 4, key="lab_tau", bind="query-params")
@@ -66,7 +65,7 @@ with controls:
 # The sliders stand above the picture that they change, so that both are in view on a small screen.
 numbers = picture.container()
 prices = st.container()
-law_part(here)
+part(lambda: law_part(here), LAW)
 if here is not None:
     st.header(_("Draw it and see"), anchor=False)
     bias_trials.trials(here)
@@ -74,6 +73,7 @@ st.header(_("On whole texts"), anchor=False)
 texts_section()
 if here is not None:
     st.header(_("What it is worth"), anchor=False)
-    worth_part(here)
+    place = here
+    part(lambda: worth_part(place), WORTH)
 ui.sources(ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("speed")

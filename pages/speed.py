@@ -10,17 +10,12 @@ from specdec_core.ui import lesson as ui
 from specdec_core.ui import speed_numbers
 from specdec_core.ui.links import check_link, choice, number, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.speed_runs import runs
 from specdec_core.ui.speed_show import race_section, race_words
 from specdec_core.words import _
 
 check_link(speed_alpha=number(0, 1), speed_c=number(0, 1), speed_n=whole(1, speed_numbers.HIGHEST))
-
-
-@st.fragment
-def calculator() -> None:
-    """Drawn again by itself when one of its sliders moves."""
-    speed_numbers.calculator(chosen)
 
 
 ui.question(_("How much faster is decoding in blocks, and when is it not?"))
@@ -43,7 +38,7 @@ else:
     st.info(_("No recorded runs are installed. Run a text on the page “Live models”, then come back."))
 
 st.header(_("When it pays"), anchor=False)
-calculator()
+part(lambda: speed_numbers.calculator(chosen), "speed_calculator")
 
 st.header(_("Accepted of what?"), anchor=False)
 speed_numbers.ratios_section(chosen)

@@ -5,6 +5,7 @@ from specdec_core.ui.shell import begin_page
 begin_page("the_correction")
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from specdec_core.figures.laws import law_bars, law_text, residual_bars, residual_text
 from specdec_core.figures.overlap import overlap, overlap_text
@@ -19,6 +20,7 @@ from specdec_core.ui.charts import chart
 from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pair_editor import pair_editor
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _
 
@@ -28,8 +30,8 @@ OWN, REAL = "own", "real"
 recorded = labels(N)
 
 
-def controls() -> Correction | None:
-    """The numbers of the page: typed, or a recorded position's. None while the table is not finished."""
+def controls(picture: DeltaGenerator) -> Correction | None:
+    """The numbers of the page: typed, or a recorded position's. None while they are unfinished, as ``picture`` says."""
     source = OWN
     if recorded:
         titles = {OWN: _("Numbers to change"), REAL: _("A real block")}
@@ -104,24 +106,8 @@ def show_wrong(x: Correction) -> None:
     st.markdown(literal(lesson.wrong_sentence(x, result, N)))
 
 
-ui.question(_("A candidate fell. Which token takes its place?"))
-# Side by side, so that the table stays where it is while the picture changes.
-picture, table = st.columns([3, 2], gap="medium")
-with table:
-    current = controls()
-if current is not None:
-    with picture:
-        show_picture(current)
-    with ui.explanation(_("Why this gives exactly {p}").format(p=N.p)):
-        st.markdown(
-            _(
-                "The kept candidates already bring part of every token's share: ${min}$. Drawn from the residual, the"
-                " corrections bring the part that is lacking, no more and no less."
-            ).format(min=rf"\min({N.tex['p']}, {N.tex['q']})")
-        )
-    show_identity(current)
-    with ui.explanation(_("What goes wrong otherwise")):
-        show_wrong(current)
+def explain_bonus(x: Correction) -> None:
+    """What is drawn when nothing fell."""
     with ui.explanation(_("And when nothing falls: the bonus token")):
         st.markdown(
             _(
@@ -130,20 +116,21 @@ if current is not None:
                 " A block always gives ${n_a} + 1$ tokens. With an α of {alpha} at every one of {n} positions, that"
                 " happens in {share} of all blocks."
             ).format(
-                **N.tex | {"alpha": probability(current.alpha)},
+                **N.tex | {"alpha": probability(x.alpha)},
                 n=TAU,
-                share=probability(all_accepted(min(1.0, current.alpha), TAU)),
+                share=probability(all_accepted(min(1.0, x.alpha), TAU)),
             )
         )
 
-again = None if current is None else lesson.outcome(current, "target")
-ui.try_this(
-    "the_correction",
-    [
+
+def tasks(x: Correction | None) -> list[ui.Task]:
+    """Things to try, and whether what is on the screen does them."""
+    again = None if x is None else lesson.outcome(x, "target")
+    return [
         ui.Task(
             "equal",
             _("Change the table so that nothing is left to correct."),
-            current is not None and current.nothing_left,
+            x is not None and x.nothing_left,
             _("{p} = {q} for every token: every ratio is 1, and no threshold from 0 to 1 lies above it.").format(
                 p=N.p, q=N.q
             ),
@@ -151,7 +138,7 @@ ui.try_this(
         ui.Task(
             "one",
             _("Make the residual hold a single token, although some candidates stay."),
-            current is not None and 0 < current.alpha < 1 and sum(piece.residual > 0 for piece in current.pieces) == 1,
+            x is not None and 0 < x.alpha < 1 and sum(piece.residual > 0 for piece in x.pieces) == 1,
             _("Only one token has {p} above {q}. There, taking the argmax of the residual would do no harm.").format(
                 p=N.p, q=N.q
             ),
@@ -159,10 +146,36 @@ ui.try_this(
         ui.Task(
             "again",
             _("Find a table with {p} ≠ {q} for which drawing again from {p} does no harm.").format(p=N.p, q=N.q),
-            current is not None and not current.nothing_left and again is not None and again.exact,
+            x is not None and not x.nothing_left and again is not None and again.exact,
             _("Here the residual is {p} itself, so both ways draw from the same law.").format(p=N.p),
         ),
-    ],
-)
+    ]
+
+
+def body() -> None:
+    """The table, and all that depends on it."""
+    ui.question(_("A candidate fell. Which token takes its place?"))
+    # Side by side, so that the table stays where it is while the picture changes.
+    picture, table = st.columns([3, 2], gap="medium")
+    with table:
+        current = controls(picture)
+    if current is not None:
+        with picture:
+            show_picture(current)
+        with ui.explanation(_("Why this gives exactly {p}").format(p=N.p)):
+            st.markdown(
+                _(
+                    "The kept candidates already bring part of every token's share: ${min}$. Drawn from the residual,"
+                    " the corrections bring the part that is lacking, no more and no less."
+                ).format(min=rf"\min({N.tex['p']}, {N.tex['q']})")
+            )
+        show_identity(current)
+        with ui.explanation(_("What goes wrong otherwise")):
+            part(lambda: show_wrong(current), "corr_wrong")
+        explain_bonus(current)
+    ui.try_this("the_correction", tasks(current))
+
+
+part(body, "correction")
 ui.sources(ui.BOOK_SOURCE, ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("why_random")

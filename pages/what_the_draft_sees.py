@@ -20,6 +20,7 @@ from specdec_core.ui.choices import several
 from specdec_core.ui.context_view import context_view, filled_formula
 from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
 
@@ -168,46 +169,10 @@ def show_recorded() -> None:
     )
 
 
-ui.question(_("What does the draft know when it proposes candidate t?"))
-guessed = ask_first()
-picture = st.container()
-situation = texts()
-t = 1
-if situation is None:
-    picture.caption(_("The picture comes back as soon as the texts below can be used."))
-else:
-    t = position(situation.tau)
-    with picture:
-        context_view(situation, t, N, "ctx_view", pick)
-        st.latex(draft_context.formula_tex(t, N))
-        filled_formula(situation, t, N, "ctx_filled")
-        st.markdown(literal(draft_context.sentence(situation, t, N)))
-        position_controls(t, situation.tau)
-    with ui.explanation(_("Why the draft needs many passes, and the target one")):
-        st.markdown(
-            _(
-                "The draft cannot begin a row before the row above has given its token: ${tau}$ candidates take"
-                " ${tau}$ passes. When the target comes, all candidates are there already. It computes every row in"
-                " one pass; a mask lets each row see only what stands to its left, just as if it were written step by"
-                " step. So ${p}$ and ${q}$ at position ${t}$ answer the same question and can be compared, and the last"
-                " row gives the bonus token for nothing."
-            ).format(**N.tex)
-        )
-    show_passes(situation, t)
-if recorded.examples:
-    with ui.explanation(_("A real draft that ignores its own candidates")):
-        st.markdown(
-            _(
-                "Take the draft's own candidates away, and it can only answer the question of position 1 again."
-                " The answer is another distribution, and a worse one for the place it is meant for."
-            )
-        )
-    show_recorded()
-
-changed = situation is not None and situation.candidates[0] != DEFAULTS["c"].split()[0]
-ui.try_this(
-    "what_the_draft_sees",
-    [
+def tasks(situation: Situation | None, guessed: bool, t: int) -> list[ui.Task]:
+    """Things to try, and whether what is on the screen does them."""
+    changed = situation is not None and situation.candidates[0] != DEFAULTS["c"].split()[0]
+    return [
         ui.Task(
             "guess",
             _("Answer the question at the top, and check your choice."),
@@ -229,7 +194,58 @@ ui.try_this(
             situation is not None and situation.tau == 6,
             _("Six of the draft, one of the target: that is where the time is won."),
         ),
-    ],
-)
+    ]
+
+
+def explain_passes() -> None:
+    """Why one model takes many passes and the other one."""
+    with ui.explanation(_("Why the draft needs many passes, and the target one")):
+        st.markdown(
+            _(
+                "The draft cannot begin a row before the row above has given its token: ${tau}$ candidates take"
+                " ${tau}$ passes. When the target comes, all candidates are there already. It computes every row in"
+                " one pass; a mask lets each row see only what stands to its left, just as if it were written step by"
+                " step. So ${p}$ and ${q}$ at position ${t}$ answer the same question and can be compared, and the last"
+                " row gives the bonus token for nothing."
+            ).format(**N.tex)
+        )
+
+
+def typed_part() -> None:
+    """The question, the typed texts, and all that depends on them."""
+    with first:
+        ui.question(_("What does the draft know when it proposes candidate t?"))
+        guessed = ask_first()
+        picture = st.container()
+        situation = texts()
+        t = 1
+        if situation is None:
+            picture.caption(_("The picture comes back as soon as the texts below can be used."))
+        else:
+            t = position(situation.tau)
+            with picture:
+                context_view(situation, t, N, "ctx_view", pick)
+                st.latex(draft_context.formula_tex(t, N))
+                filled_formula(situation, t, N, "ctx_filled")
+                st.markdown(literal(draft_context.sentence(situation, t, N)))
+                position_controls(t, situation.tau)
+            explain_passes()
+            show_passes(situation, t)
+    with last:
+        ui.try_this("what_the_draft_sees", tasks(situation, guessed, t))
+
+
+first, middle, last = st.container(), st.container(), st.container()
+part(typed_part, "ctx_typed")
+if recorded.examples:
+    with middle:
+        with ui.explanation(_("A real draft that ignores its own candidates")):
+            st.markdown(
+                _(
+                    "Take the draft's own candidates away, and it can only answer the question of position 1 again."
+                    " The answer is another distribution, and a worse one for the place it is meant for."
+                )
+            )
+        part(show_recorded, "ctx_recorded")
 ui.sources(ui.BOOK_SOURCE, ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("the_correction")

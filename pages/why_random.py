@@ -16,6 +16,7 @@ from specdec_core.ui.charts import chart
 from specdec_core.ui.links import check_link, number, whole
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pair_editor import pair_editor
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
 
@@ -87,37 +88,8 @@ def redraw() -> None:
     st.session_state["why_seed"] = (int(st.session_state.get("why_seed", 0)) + 1) % (LAST_SEED + 1)
 
 
-ui.question(_("Why a random number? Why not simply keep every candidate with {p}/{q} ≥ 0.5?").format(p=N.p, q=N.q))
-# Side by side, so that the table stays where it is while the picture changes.
-picture, table = st.columns([3, 2], gap="medium")
-with table:
-    c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="why_c", bind="query-params")
-    reading = pair_editor("why", lesson.presets(), lesson.preset_title, N)
-current = None if reading.pair is None else compare(reading.pair, round(float(c), 2))
-if current is None:
-    picture.caption(_("The picture comes back as soon as both columns of the table are distributions."))
-else:
-    with picture:
-        show_laws(current)
-        st.info(literal(lesson.conclusion(current, N)), icon=":material/lightbulb:")
-    with ui.explanation(_("Who is kept, who is thrown away")):
-        st.markdown(
-            _(
-                "To come out with ${p}(x)$, a token that the draft proposes too often must stay in a share"
-                " ${p}(x)/{q}(x)$ of its turns. A threshold that is drawn anew from $U(0,1)$ does that:"
-                " it lies at or below ${p}/{q}$ with just that probability. A fixed one keeps the token"
-                " every time or never."
-            ).format(**N.tex)
-        )
-    show_fates(current)
-    st.markdown(literal(lesson.best_words(current, N)))
-    with ui.explanation(_("{n} candidates, judged twice").format(n=SAMPLES)):
-        st.markdown(
-            _(
-                "Both sides see the same candidates, drawn from ${q}$. A bar reaches ${p}/{q}$, at most 1;"
-                " the candidate stays when its mark lies inside the bar or at its end."
-            ).format(**N.tex)
-        )
+def judged_twice(x: Comparison) -> None:
+    """The seed, and the candidates that it draws."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.begin_number("why_seed", 0, 0, LAST_SEED)
         seed = st.number_input(
@@ -131,23 +103,24 @@ else:
             help=_("The same seed, the same candidates."),
         )
         st.button(_("Draw others"), key="redraw", icon=":material/casino:", on_click=redraw)
-    show_candidates(current, int(seed or 0))
+    show_candidates(x, int(seed or 0))
 
-ui.try_this(
-    "why_random",
-    [
+
+def tasks(x: Comparison | None) -> list[ui.Task]:
+    """Things to try, and whether what is on the screen does them."""
+    return [
         ui.Task(
             "draft",
             _("Find a threshold that lets the draft's text through unchanged, although {p} ≠ {q}.").format(
                 p=N.p, q=N.q
             ),
-            current is not None and not current.exact and current.keeps_all,
+            x is not None and not x.exact and x.keeps_all,
             _("Every {p}/{q} reaches c, so the target never says no.").format(p=N.p, q=N.q),
         ),
         ui.Task(
             "lost",
             _("Make two tokens vanish that the target would allow."),
-            current is not None and len(current.vanished) >= 2,
+            x is not None and len(x.vanished) >= 2,
             _(
                 "Both have {p}/{q} below c. The random rule would keep them now and then, which is what {p} asks for."
             ).format(p=N.p, q=N.q),
@@ -155,10 +128,49 @@ ui.try_this(
         ui.Task(
             "exact",
             _("Find a table with {p} ≠ {q} for which c does no harm at all.").format(p=N.p, q=N.q),
-            current is not None and current.exact and current.pair.p != current.pair.q,
+            x is not None and x.exact and x.pair.p != x.pair.q,
             _("Every {p}/{q} is 0 or at least 1: chance has nothing to decide.").format(p=N.p, q=N.q),
         ),
-    ],
-)
+    ]
+
+
+def body() -> None:
+    """The table and the threshold, and all that depends on them."""
+    ui.question(_("Why a random number? Why not simply keep every candidate with {p}/{q} ≥ 0.5?").format(p=N.p, q=N.q))
+    # Side by side, so that the table stays where it is while the picture changes.
+    picture, table = st.columns([3, 2], gap="medium")
+    with table:
+        c = st.slider(_("Fixed threshold c"), 0.0, 1.0, 0.5, 0.01, key="why_c", bind="query-params")
+        reading = pair_editor("why", lesson.presets(), lesson.preset_title, N)
+    current = None if reading.pair is None else compare(reading.pair, round(float(c), 2))
+    if current is None:
+        picture.caption(_("The picture comes back as soon as both columns of the table are distributions."))
+    else:
+        with picture:
+            show_laws(current)
+            st.info(literal(lesson.conclusion(current, N)), icon=":material/lightbulb:")
+        with ui.explanation(_("Who is kept, who is thrown away")):
+            st.markdown(
+                _(
+                    "To come out with ${p}(x)$, a token that the draft proposes too often must stay in a share"
+                    " ${p}(x)/{q}(x)$ of its turns. A threshold that is drawn anew from $U(0,1)$ does that:"
+                    " it lies at or below ${p}/{q}$ with just that probability. A fixed one keeps the token"
+                    " every time or never."
+                ).format(**N.tex)
+            )
+        show_fates(current)
+        st.markdown(literal(lesson.best_words(current, N)))
+        with ui.explanation(_("{n} candidates, judged twice").format(n=SAMPLES)):
+            st.markdown(
+                _(
+                    "Both sides see the same candidates, drawn from ${q}$. A bar reaches ${p}/{q}$, at most 1;"
+                    " the candidate stays when its mark lies inside the bar or at its end."
+                ).format(**N.tex)
+            )
+        part(lambda: judged_twice(current), "why_judged")
+    ui.try_this("why_random", tasks(current))
+
+
+part(body, "why")
 ui.sources(ui.BOOK_SOURCE, ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("bias_lab")

@@ -30,6 +30,11 @@ def use_language(language: str) -> None:
     _language.set(language if language in LANGUAGES else "en")
 
 
+def language() -> str:
+    """The language in use in this context."""
+    return _language.get()
+
+
 def _(sentence: str) -> str:
     """``sentence`` in the language in use."""
     return _catalogue(_language.get()).gettext(sentence)

@@ -76,10 +76,10 @@ def serious(page: Any) -> list[str]:
     # Left out: the menu, whose sections Streamlit draws as a list in a div in a list. No app can change that.
     outside = {"exclude": [['[data-testid="stSidebarNav"]']]}
     found = Axe().run(page, context=outside, options={"resultTypes": ["violations"]}).response["violations"]
+    grave = [v for v in found if v["impact"] in ("serious", "critical")]
     return [
-        f"axe: {v['id']}, {[node['target'] for node in v['nodes']][:4]}, {v['nodes'][0].get('failureSummary', '')[:300]}"
-        for v in found
-        if v["impact"] in ("serious", "critical")
+        f"axe: {v['id']}, {[x['target'] for x in v['nodes']][:4]}, {v['nodes'][0].get('failureSummary', '')[:300]}"
+        for v in grave
     ]
 
 

@@ -13,6 +13,7 @@ from tests.browsing import MAIN, press_steps, settle
 
 pytestmark = pytest.mark.browser
 
+
 def test_back_and_forward(open_app: Callable[..., Any]) -> None:
     page = open_app("one_token?q=0.5&p=0.25&r=0.3")
     settle(page)

@@ -11,6 +11,7 @@ from tests.browsing import settle
 
 pytestmark = pytest.mark.browser
 
+
 def laws(page: Any) -> str:
     """What stands in the first figure: names, numbers, what became of the tokens."""
     return str(page.locator(".js-plotly-plot").first.text_content())

@@ -232,7 +232,8 @@ def test_only_a_drawing_makes_figures() -> None:
         file.name
         for file in folder.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and "Figure" in ast.unparse(node.func)
+        if (isinstance(node, ast.Call) and "Figure" in ast.unparse(node.func))
+        or (isinstance(node, ast.ClassDef) and any("Figure" in ast.unparse(base) for base in node.bases))
     }
     assert makers == {"drawing.py"}
 
@@ -244,6 +245,19 @@ def test_plotly_checks_nothing() -> None:
     assert sketch.figure({"height": "tall"}).to_plotly_json()["data"][0]["nonsense"] == 1
     with pytest.raises(ValueError, match="nonsense"):
         go.Figure({"data": [{"type": "bar", "nonsense": 1}]})
+
+
+def test_a_figure_is_written_without_becoming_plotlys_and_alike_when_it_has() -> None:
+    """Becoming plotly's costs milliseconds of copies, which no page needs."""
+    figure = speed.speed_map(0.1, "light")
+    before = json.loads(pio.to_json(figure.to_dict(), validate=False))
+    assert "_data" not in figure.__dict__
+    assert len(figure.data) == len(before["data"]) and "_data" in figure.__dict__
+    assert json.loads(pio.to_json(figure.to_dict(), validate=False)) == before
+    figure.layout.height = 321
+    assert figure.to_dict()["layout"]["height"] == 321
+    with pytest.raises(AttributeError):
+        _ = figure.nonsense
 
 
 def test_shapes_and_annotations_are_there_only_where_there_are_any() -> None:

@@ -9,8 +9,10 @@ Does not know: streamlit, themes, what a figure shows.
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
+from plotly.basedatatypes import convert_to_base64
 
 #: What a template says of axes in space, of maps and of colour scales that traces share. No figure here has these.
 _NEVER_DRAWN = ("coloraxis", "colorscale", "geo", "map", "mapbox", "polar", "scene", "smith", "ternary")
@@ -51,13 +53,42 @@ class Drawing:
             whole["annotations"] = self._annotations
         if isinstance(pio.templates.default, str):
             whole["template"] = _template(pio.templates.default, frozenset(trace["type"] for trace in self._traces))
+        return _Drawn({"data": [_unshared(trace) for trace in self._traces], "layout": whole})
+
+
+class _Drawn(go.Figure):
+    """A figure that is plotly's only once more than its dict is asked for: most are written as they are and forgotten.
+
+    Becoming plotly's costs two copies of everything, four times as long as drawing it.
+    """
+
+    def __init__(self, whole: dict[str, Any]) -> None:
+        object.__setattr__(self, "_whole", whole)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figure as it is written; to be read only."""
+        return super().to_dict() if "_data" in self.__dict__ else _compact(self._whole)
+
+    def __getattr__(self, name: str) -> Any:
+        if "_data" in self.__dict__ or name == "_whole":
+            raise AttributeError(name)
         # ``_validate`` is plotly's own, and no promise: the version is pinned, and a test fails where it has no effect.
-        return go.Figure({"data": self._traces, "layout": whole}, _validate=False)
+        super().__init__(self._whole, _validate=False)
+        return getattr(self, name)
 
 
 def _unshared(value: Any) -> Any:
-    """Its own dicts all the way down: plotly keeps shared ones shared, and a change to one axis would be to both."""
-    return {x: _unshared(y) for x, y in value.items()} if isinstance(value, dict) else value
+    """Its own dicts and arrays all the way down: plotly keeps shared ones shared, and one axis would change both."""
+    if isinstance(value, dict):
+        return {x: _unshared(y) for x, y in value.items()}
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _compact(whole: dict[str, Any]) -> dict[str, Any]:
+    """``whole`` with arrays as plotly writes them, in bytes and not in digits. Only traces have arrays."""
+    data = [_unshared(trace) for trace in whole["data"]]
+    convert_to_base64(data)
+    return {"data": data, "layout": whole["layout"]}
 
 
 @lru_cache(maxsize=64)

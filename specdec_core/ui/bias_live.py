@@ -20,6 +20,7 @@ from specdec_core.ui.charts import chart
 from specdec_core.ui.lesson import begin_number
 from specdec_core.ui.links import check_link, choice, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.runners import runner
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
@@ -126,7 +127,7 @@ def _place_of(job: PlaceJob | None, fresh: bool) -> Place | None:
         st.caption(_("The first time the models are loaded, which takes some seconds."))
         return None
     if job.active:
-        st.fragment(_place_progress, run_every=POLL_SECONDS, key="lab_place_progress")()
+        part(_place_progress, "lab_place_progress", POLL_SECONDS)
         return None
     if job.state is State.FAILED:
         st.error(literal(job.error), icon=":material/error:")
@@ -215,7 +216,7 @@ def _stop_texts() -> None:
 
 def _texts_of(job: TextsJob, settings: Settings, wanted: tuple[object, ...]) -> None:
     if job.active:
-        st.fragment(_texts_progress, run_every=2 * POLL_SECONDS, key="lab_texts_progress")()
+        part(_texts_progress, "lab_texts_progress", 2 * POLL_SECONDS)
         return
     if job.state is State.FAILED:
         st.error(literal(job.error), icon=":material/error:")

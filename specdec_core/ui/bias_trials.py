@@ -25,6 +25,7 @@ from specdec_core.ui.charts import chart
 from specdec_core.ui.lesson import begin_number
 from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _
 
@@ -103,7 +104,7 @@ def trials(place: Place) -> None:
     def body() -> None:
         _body(place, ticking)
 
-    st.fragment(body, run_every=_TICK if ticking else None, key=FRAGMENT)()
+    part(body, FRAGMENT, _TICK if ticking else None)
 
 
 def _body(place: Place, ticking: bool) -> None:

@@ -16,6 +16,7 @@ from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token
 from specdec_core.ui.links import carry
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.strip import token_strip
 from specdec_core.words import Notation, _, ngettext
 
@@ -23,9 +24,9 @@ ANSWERS, FOR, COUNT, FINISHED = "walk_answers", "walk_block", "walk_n_a", "walk_
 
 
 def walk(verified: Sequence[Token], block: Block, rule: Rule, n: Notation) -> None:
-    """The walk as a fragment: an answer redraws nothing else, but the last one, which may finish a task."""
+    """The walk as a part of the page: an answer redraws nothing else, but the last one, which may finish a task."""
     _begin(block)
-    st.fragment(_body)(verified, block, rule, n)
+    part(lambda: _body(verified, block, rule, n), "walk")
 
 
 def all_right(block: Block) -> bool:

@@ -14,6 +14,7 @@ from specdec_core.ui.charts import chart
 from specdec_core.ui.classroom import points, question_of, refusals, when
 from specdec_core.ui.exercise_view import prompt, show_parts, solution
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import present, theme
 from specdec_core.words import _, ngettext
 
@@ -31,7 +32,7 @@ def live(desk: Desk, assignment: Assignment) -> None:
             _view(desk, progress)
 
     runs = EVERY_SECONDS if assignment.state in ("open", "waiting") else None
-    st.fragment(body, run_every=runs, key="desk_live")()
+    part(body, "desk_live", runs)
 
 
 def _view(desk: Desk, progress: Progress) -> None:

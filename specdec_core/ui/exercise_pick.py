@@ -12,6 +12,7 @@ from specdec_core.exercises import Entry, Thinking, all_topics, entries
 from specdec_core.ui.lesson import begin_number
 from specdec_core.ui.links import carry, check_link, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.words import _, ngettext
 
 FAMILY, LEVEL, SEED = "family", "level", "seed"
@@ -78,7 +79,7 @@ def _tell_address(*keys: str) -> None:
             st.rerun()
         st.session_state["address_ticked"] = now
 
-    st.fragment(tick, run_every=0.8, key="address_tick")()
+    part(tick, "address_tick", 0.8)
 
 
 def new_variant() -> None:

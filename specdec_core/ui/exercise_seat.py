@@ -17,6 +17,7 @@ from specdec_core.ui.classroom import grader, points, question_of, refusals, whe
 from specdec_core.ui.exercise_presses import press, pressed
 from specdec_core.ui.exercise_view import field, hints, mark, points_text, prompt, show_parts, solution
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.words import _, ngettext
 
 #: How often the page asks whether the teacher opened, closed or revealed. Half a class's worth of answers at most.
@@ -65,7 +66,7 @@ def _look_out(here: Classroom, token: str, state: str) -> None:
             if here.student_view(token).state != state:
                 st.rerun()
 
-    st.fragment(look, run_every=_LOOK_SECONDS[state], key="seat_look")()
+    part(look, "seat_look", _LOOK_SECONDS[state])
 
 
 def _own_score(view: StudentView) -> None:

@@ -56,14 +56,16 @@ def try_this(page: str, tasks: Sequence[Task]) -> None:
     count = sum(t.name in done for t in tasks)
     st.header(_("Try this"), anchor=False)
     with st.container(border=True, key=f"{page}_tasks"):
-        for task in tasks:
-            if task.name in done:
-                st.markdown(f":material/check_circle: **{_('Done.')}** {task.text}  \n{task.found}")
-            else:
-                st.markdown(f":material/radio_button_unchecked: {task.text}")
+        st.markdown("\n\n".join(_task_line(task, task.name in done) for task in tasks))
         all_done = _("All done.") if count == len(tasks) else ""
         text = ngettext("{done} of {n} done.", "{done} of {n} done.", len(tasks)).format(done=count, n=len(tasks))
         st.caption(all_done or text)
+
+
+def _task_line(task: Task, done: bool) -> str:
+    if done:
+        return f":material/check_circle: **{_('Done.')}** {task.text}  \n{task.found}"
+    return f":material/radio_button_unchecked: {task.text}"
 
 
 def begin_number(key: str, default: int, low: int, high: int) -> None:

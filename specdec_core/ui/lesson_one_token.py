@@ -30,6 +30,7 @@ from specdec_core.ui.lesson import (
 from specdec_core.ui.lesson_recorded import real_token
 from specdec_core.ui.links import check_link, whole
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import Notation, _
 
@@ -40,6 +41,14 @@ MAX_SEED = 2**32 - 1
 def lesson() -> None:
     """The whole page below its title."""
     n = notation()
+    part(lambda: _by_hand(n), "one_token")
+    part(lambda: real_token(n), "one_token_real")
+    next_lesson("one_block")
+    sources(BOOK_SOURCE, LEVIATHAN_SOURCE, CHEN_SOURCE)
+
+
+def _by_hand(n: Notation) -> None:
+    """What q, p and r decide, with everything that depends on them."""
     check_link(draws=whole(0, core.MAX_DRAWS), draw_seed=whole(0, MAX_SEED))
     question(
         _("The draft proposes a token. It gives it {q}, the target gives it {p}. Does it stay?").format(q=n.q, p=n.p)
@@ -53,9 +62,6 @@ def lesson() -> None:
         _settling(x, count, seed, n)
     _explanation(x, n)
     try_this("one_token", _tasks(x, count, n))
-    real_token(n)
-    next_lesson("one_block")
-    sources(BOOK_SOURCE, LEVIATHAN_SOURCE, CHEN_SOURCE)
 
 
 # --- The three numbers ----------------------------------------------------------------------------------------------

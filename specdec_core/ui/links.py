@@ -58,10 +58,7 @@ def carry(key: str, text: str) -> None:
     Writing to ``st.query_params`` would do this too, but loses the values of bound widgets on the way.
     """
     st.session_state[key] = text
-    hidden = f".st-key-carried_{key}"
-    with st.container(key=f"carried_{key}"):
-        # The wrapper as well, for it would leave a gap.
-        st.html(f'<style>{hidden}, [data-testid="stLayoutWrapper"]:has(> {hidden}) {{ display: none; }}</style>')
+    with st.container(key=f"carried_{key}"):  # which the frame's style hides
         st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
 
 

@@ -14,6 +14,7 @@ from specdec_core.trace import InvalidTrace, Settings, Trace, trace_from_json
 from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
 from specdec_core.ui.live_settings import LiveSettings, controls, examples_menu, prompt_field
+from specdec_core.ui.part import part
 from specdec_core.ui.replay import show_trace
 from specdec_core.ui.runners import runner
 from specdec_core.ui.shell import notation
@@ -112,7 +113,7 @@ def results(asked: LiveSettings | None) -> None:
         )
         return
     if job.active:
-        st.fragment(_progress, run_every=POLL_SECONDS, key="progress")()
+        part(_progress, "progress", POLL_SECONDS)
         return
     if job.state is State.FAILED:
         st.error(literal(job.error), icon=":material/error:")
@@ -186,7 +187,7 @@ def recorded_view() -> None:
     name = choice(_("Recorded text"), {x: _title(recorded.load(x)) for x in names}, "text", menu=True)
     trace = recorded.load(name)
     st.caption(literal(describe(trace.settings, notation())))
-    show_trace(trace, "recorded")
+    part(lambda: show_trace(trace, "recorded"), "recorded_trace")
 
 
 def _title(trace: Trace) -> str:

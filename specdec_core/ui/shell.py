@@ -30,7 +30,9 @@ section[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-t
 _CSS = """
 <style>
 .st-key-top_line h1 { padding: 0; }
-[class*="st-key-theme_watch_"] { display: none; }
+/* What a page keeps without showing it. The wrapper as well, for it would leave a gap. */
+[class*="st-key-theme_watch_"], [class*="st-key-carried_"],
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-carried_"]) { display: none; }
 </style>
 """
 # Streamlit writes white on the primary colour; one that can be read on a dark page is too light for that.

@@ -15,6 +15,7 @@ from specdec_core.runner import Busy, State
 from specdec_core.trace import Settings
 from specdec_core.ui.links import choice
 from specdec_core.ui.literal import literal
+from specdec_core.ui.part import part
 from specdec_core.ui.runners import runner
 from specdec_core.ui.shell import notation
 from specdec_core.ui.speed_race import Race, RaceJob
@@ -41,7 +42,7 @@ def race_section() -> Race | None:
         st.session_state[AT], st.session_state[CLOCK] = race.seconds, None
     _buttons(race)
     playing = st.session_state[CLOCK] is not None
-    st.fragment(lambda: _both(race, playing), run_every=TICK if playing else None, key="speed_race_clock")()
+    part(lambda: _both(race, playing), "speed_race_clock", TICK if playing else None)
     return race
 
 
@@ -202,7 +203,7 @@ def _result(job: RaceJob | None, settings: Settings) -> Race | None:
         st.caption(_("First the one, then the other, alone on the machine; then both are shown side by side."))
         return None
     if job.active:
-        st.fragment(_progress, run_every=2 * TICK, key="speed_race_progress")()
+        part(_progress, "speed_race_progress", 2 * TICK)
         return None
     if job.state is State.FAILED:
         st.error(literal(job.error), icon=":material/error:")

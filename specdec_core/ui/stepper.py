@@ -15,6 +15,7 @@ from specdec_core.acceptance import Rule
 from specdec_core.steps import step_label, steps
 from specdec_core.strip import strip_data
 from specdec_core.trace import Block, Token
+from specdec_core.ui.part import part
 from specdec_core.ui.strip import token_strip
 from specdec_core.words import Notation, _
 
@@ -159,13 +160,13 @@ def _tick(key: str, last: int) -> None:
 
 
 def step_fragment(body: Callable[[], None], key: str = "step") -> None:
-    """Run ``body`` as a fragment that holds one ``stepper`` of that key; it reruns by itself only while playing."""
+    """Run ``body`` as a part of the page with one ``stepper`` of that key; unasked it is drawn only while playing."""
     playing = bool(st.session_state.get(_playing(key)))
 
     def run() -> None:
         body()
-        # The timer belongs to the fragment as it was made; starting or ending it takes a run of the whole page.
+        # The timer belongs to the part as it was made; starting or ending it takes a run of the whole page.
         if bool(st.session_state.get(_playing(key))) != playing:
             st.rerun()
 
-    st.fragment(run, run_every=PLAY_SECONDS if playing else None, key=f"{key}_fragment")()
+    part(run, f"{key}_fragment", PLAY_SECONDS if playing else None)
