@@ -13,7 +13,7 @@ from specdec_core.numbers import probability
 from specdec_core.tokens import shown
 from specdec_core.ui import lesson as ui
 from specdec_core.ui.charts import chart
-from specdec_core.ui.links import check_link, number, whole
+from specdec_core.ui.links import check_link, number, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.pair_editor import pair_editor
 from specdec_core.ui.part import part
@@ -92,13 +92,11 @@ def judged_twice(x: Comparison) -> None:
     """The seed, and the candidates that it draws."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.begin_number("why_seed", 0, 0, LAST_SEED)
-        seed = st.number_input(
+        seed = whole_field(
             _("Seed"),
             0,
             LAST_SEED,
-            step=1,
             key="why_seed",
-            bind="query-params",
             width=160,
             help=_("The same seed, the same candidates."),
         )

@@ -30,9 +30,9 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 APP, DEV = "requirements.txt", "requirements-dev.txt"
 FILES = {APP: [APP, "constraints.txt"], DEV: [APP, "constraints.txt", DEV]}
 HEARTBEAT_SECONDS = 20
-# Tests run side by side. Those with a browser or a database wait half of their time, hence a process more than there
-# are cores; four are enough, because each holds the models.
-WORKERS = ["--numprocesses={}".format(min(4, (os.cpu_count() or 1) + 1))]
+# Tests run side by side, one process a core (one more was tried and brought nothing); four are enough, because each
+# holds the models. One that is done takes over from the others: the tests with a browser come last and take longest.
+WORKERS = ["--numprocesses={}".format(min(4, os.cpu_count() or 1)), "--dist=worksteal"]
 CACHES = [".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "build", "screenshots"]
 
 

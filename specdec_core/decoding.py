@@ -122,13 +122,13 @@ class _Decoder:
         clock = _Clock()
         drafted = self._draft(min(self.settings.tau, self.budget))
         clock.lap("draft")
-        p = self._verify(drafted.tokens)
+        p, after = self._verify(drafted.tokens)
         clock.lap("verify")
         r = uniforms(self.streams.r, len(drafted.tokens))
         q = [self.support.at(row, x) for row, x in zip(drafted.q, drafted.tokens, strict=True)]
         judged = judge([bool(self.rule.accepts(p[i][x], q[i], r[i])) for i, x in enumerate(drafted.tokens)])
         clock.lap("judge")
-        following, ids = self._next(drafted, p, judged)
+        following, ids = self._next(drafted, p, after, judged)
         emitted = drafted.tokens[: judged.n_a] + ids
         self._commit(emitted)
         clock.lap("correct")
@@ -163,24 +163,26 @@ class _Decoder:
                 break
         return out
 
-    def _verify(self, candidates: list[int]) -> list[Array]:
-        """p at each candidate and after the last one, from one pass: they are all there already."""
+    def _verify(self, candidates: list[int]) -> tuple[list[Array], Array]:
+        """p at each candidate, and the logits after the last one, from one pass: they are all there already."""
         new = self.verified[self.target.length :] + candidates
-        logits = self.target.extend(new, last=len(candidates) + 1)
-        return [probabilities(row, self.warp) for row in logits]
+        *scored, after = self.target.extend(new, last=len(candidates) + 1)
+        return [probabilities(row, self.warp) for row in scored], after
 
-    def _next(self, drafted: _Drafted, p: list[Array], judged: Judgement) -> tuple[Next | None, list[int]]:
+    def _next(
+        self, drafted: _Drafted, p: list[Array], after: Array, judged: Judgement
+    ) -> tuple[Next | None, list[int]]:
         """The correction after a rejection, the bonus after none, nothing where the text has ended already."""
         n_a = judged.n_a
         if judged.first_rejected is None:
             if n_a == self.budget or (drafted.tokens and drafted.tokens[-1] in self.end_ids):
                 return None, []
-            law, source = p[n_a], "bonus"
+            law, source = probabilities(after, self.warp), "bonus"
         else:
             law, source = self.rule.correct(p[n_a], self.support.spread(drafted.q[n_a])), self.rule.correction
         u = uniform(self.streams.correction)
         token = draw(law, u)
-        top = self.recorder.bonus(p[n_a]) if source == "bonus" else ()
+        top = self.recorder.bonus(law) if source == "bonus" else ()
         return Next(n_a + 1, source, self.recorder.token(token), float(law[token]), u, top), [token]
 
     def _commit(self, emitted: list[int]) -> None:

@@ -979,6 +979,22 @@ def test_a_page_survives_any_link(page: str, secrets_folder: Path) -> None:
     assert not [x for x in heard if x[0] in _ACTS and x[0] != "open"]
 
 
+@pytest.mark.parametrize("value", ["inf", "nan"])
+@pytest.mark.parametrize("page", PAGES)
+def test_no_number_in_a_link_is_too_large_or_none(page: str, value: str) -> None:
+    """Where Streamlit makes a whole number of what the link says, there is none to be made of these."""
+    from streamlit.testing.v1 import AppTest
+
+    at = AppTest.from_file("../app.py", default_timeout=240)
+    at.switch_page(f"pages/{page}.py")
+    for name in address_names():
+        at.query_params[name] = value
+    at.run()
+    assert not at.exception
+    at.run()
+    assert not at.exception
+
+
 @pytest.mark.browser
 def test_a_link_puts_no_link_and_no_picture_on_a_page(open_app: Callable[..., Any]) -> None:
     """What a visitor's address says is quoted in messages: nobody shall be led away by them."""

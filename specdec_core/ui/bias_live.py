@@ -18,7 +18,7 @@ from specdec_core.ui.bias_rules import chosen_rules
 from specdec_core.ui.bias_texts import recorded_study, show_study
 from specdec_core.ui.charts import chart
 from specdec_core.ui.lesson import begin_number
-from specdec_core.ui.links import check_link, choice, whole
+from specdec_core.ui.links import check_link, choice, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.part import part
 from specdec_core.ui.runners import runner
@@ -110,12 +110,7 @@ def _position() -> int:
     """After how many tokens of the prompt; 0 at the end. Known once the prompt was cut into tokens."""
     check_link(lab_at=whole(0, 9999))
     begin_number("lab_at", 0, 0, 9999)
-    return int(
-        st.number_input(
-            _("After how many tokens of the prompt (0: all)"), 0, 9999, step=1, key="lab_at", bind="query-params"
-        )
-        or 0
-    )
+    return int(whole_field(_("After how many tokens of the prompt (0: all)"), 0, 9999, key="lab_at") or 0)
 
 
 def _ask_place(asked: Asked) -> None:

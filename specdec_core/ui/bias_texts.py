@@ -19,7 +19,7 @@ from specdec_core.textstudy import (
     study_csv,
 )
 from specdec_core.ui.charts import chart
-from specdec_core.ui.links import choice
+from specdec_core.ui.links import choice, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import _, ngettext
@@ -168,9 +168,7 @@ def _side_by_side(study: TextStudy, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = choice(_("Compare the exact rule with"), dict(list(titles.items())[1:]), f"{key}_other", menu=True)
         last = min(len(study.rules[0].texts), len(study.rules[int(other)].texts))
-        number = st.number_input(
-            _("Text, of {n}").format(n=last), 1, last, key=f"{key}_text", bind="query-params", width=140
-        )
+        number = whole_field(_("Text, of {n}").format(n=last), 1, last, key=f"{key}_text", width=140)
     a, b = study.rules[0].texts[number - 1], study.rules[int(other)].texts[number - 1]
     st.markdown(literal(_parting_words(a, b)))
     common = _common(a, b)

@@ -23,7 +23,7 @@ from specdec_core.ui.bias_place import Place
 from specdec_core.ui.bias_rules import chosen_rules
 from specdec_core.ui.charts import chart
 from specdec_core.ui.lesson import begin_number
-from specdec_core.ui.links import choice
+from specdec_core.ui.links import choice, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
@@ -135,7 +135,7 @@ def _controls() -> int:
             on_change=_grow,
         )
         begin_number("lab_seed", 0, 0, LAST_SEED)
-        st.number_input(_("Seed"), 0, LAST_SEED, step=1, key="lab_seed", bind="query-params", width=130)
+        whole_field(_("Seed"), 0, LAST_SEED, key="lab_seed", width=130)
         st.button(_("Other draws"), icon=":material/casino:", key="lab_other", on_click=_next_seed)
     return int(size)
 

@@ -15,7 +15,7 @@ from specdec_core.lessons import one_block as core
 from specdec_core.lessons.one_block import Example, Table, TypedRow
 from specdec_core.lessons.table_text import Unreadable, pack, read_table, unpack
 from specdec_core.ui.lesson import begin_number
-from specdec_core.ui.links import carry, check_link, choice, whole
+from specdec_core.ui.links import carry, check_link, choice, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.words import Notation, _
 
@@ -151,13 +151,11 @@ def _tools(now: Table, example: Example, n: Notation) -> None:
         st.button(
             _("Draw all {r}").format(r=n.r), icon=":material/casino:", key="block_draw", shortcut="D", on_click=_draw
         )
-        st.number_input(
+        whole_field(
             _("Seed of the next draw"),
             0,
             MAX_SEED,
-            step=1,
             key="block_seed",
-            bind="query-params",
             width=170,
             help=_("The same seed draws the same numbers. It moves on by one with every draw."),
         )

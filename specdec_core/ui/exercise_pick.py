@@ -10,7 +10,7 @@ import streamlit as st
 
 from specdec_core.exercises import Entry, Thinking, all_topics, entries
 from specdec_core.ui.lesson import begin_number
-from specdec_core.ui.links import carry, check_link, whole
+from specdec_core.ui.links import carry, check_link, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.part import part
 from specdec_core.words import _, ngettext
@@ -90,12 +90,11 @@ def new_variant() -> None:
 def _seed() -> int:
     begin_number(SEED, random.SystemRandom().randrange(1, 1_000_000), 0, MAX_SEED)
     st.session_state[SEED] = st.session_state[SEED]  # said by the page in every run, so that the address has it
-    value = st.number_input(
+    value = whole_field(
         _("Variant"),
         0,
         MAX_SEED,
         key=SEED,
-        bind="query-params",
         width=150,
         help=_("The same number gives the same question on every machine. The address of this page holds it."),
     )

@@ -28,7 +28,7 @@ from specdec_core.ui.lesson import (
     try_this,
 )
 from specdec_core.ui.lesson_recorded import real_token
-from specdec_core.ui.links import check_link, whole
+from specdec_core.ui.links import check_link, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.part import part
 from specdec_core.ui.shell import notation, theme
@@ -145,14 +145,12 @@ def _draw_controls(n: Notation) -> tuple[int, int]:
             _("Draw 100 times"), icon=":material/grain:", key="draw_many", on_click=_draw, args=(100,), disabled=full
         )
         st.button(_("Clear"), icon=":material/delete_sweep:", key="draw_clear", on_click=_forget)
-        count = st.number_input(_("Draws"), 0, core.MAX_DRAWS, step=1, key="draws", bind="query-params", width=130)
-        seed = st.number_input(
+        count = whole_field(_("Draws"), 0, core.MAX_DRAWS, key="draws", width=130)
+        seed = whole_field(
             _("Seed"),
             0,
             MAX_SEED,
-            step=1,
             key="draw_seed",
-            bind="query-params",
             width=130,
             help=_("The same seed gives the same draws, each rounded to four decimals."),
         )

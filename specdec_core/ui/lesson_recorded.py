@@ -13,7 +13,7 @@ from specdec_core.steps import position_sentence, verdict_sentence
 from specdec_core.tokens import context, shown
 from specdec_core.trace import Trace
 from specdec_core.ui.charts import chart
-from specdec_core.ui.links import check_link, choice, whole
+from specdec_core.ui.links import check_link, choice, whole, whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.words import Notation, _
@@ -43,9 +43,7 @@ def choose_block(key: str) -> tuple[Trace, int] | None:
         trace = recorded.load(name)
         last = len(trace.blocks)
         if last > 1:
-            block = st.number_input(
-                _("Block, 1 to {last}").format(last=last), 1, last, key=block_key, bind="query-params", width=140
-            )
+            block = whole_field(_("Block, 1 to {last}").format(last=last), 1, last, key=block_key, width=140)
         else:
             block = 1
     return trace, int(block) - 1

@@ -5,9 +5,10 @@ Streamlit drops a bad value of a bound widget without a word. ``check_link`` run
 Does not know: what the values mean.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -50,6 +51,22 @@ def whole(low: int, high: int) -> Callable[[str], bool]:
 def one_of(known: Collection[str]) -> Callable[[str], bool]:
     """Whether a text is one of ``known``."""
     return lambda text: text in known
+
+
+def whole_field(label: str, low: int, high: int, key: str, **more: Any) -> int:
+    """A field for a whole number from ``low`` to ``high``, bound to the address.
+
+    A link that asks for an infinite number leaves it unbound: Streamlit would make an int of that, and there is none.
+    """
+    bind: Literal["query-params"] | None = None if _endless(st.query_params.get(key, "")) else "query-params"
+    return st.number_input(label, low, high, key=key, bind=bind, **more)
+
+
+def _endless(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def carry(key: str, text: str) -> None:

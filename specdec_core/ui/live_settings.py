@@ -11,7 +11,7 @@ import streamlit as st
 from specdec_core.acceptance import CORRECTIONS, RULES
 from specdec_core.models.pairs import describe
 from specdec_core.trace import MAX_NEW_TOKENS, MAX_TAU, Settings
-from specdec_core.ui.links import check_link, choice, number, whole
+from specdec_core.ui.links import check_link, choice, number, whole, whole_field
 from specdec_core.words import Notation, _
 
 MAX_PROMPT = 2000
@@ -90,7 +90,7 @@ def controls(notation: Notation) -> LiveSettings | None:
             )
             temperature = st.slider(_("Temperature"), 0.0, 2.0, 1.0, 0.05, key="temperature", bind="query-params")
             with st.container(horizontal=True, vertical_alignment="bottom"):
-                seed = st.number_input(_("Seed"), 0, 2**32 - 1, 0, key="seed", bind="query-params", width=150)
+                seed = whole_field(_("Seed"), 0, 2**32 - 1, key="seed", width=150)
                 st.button(_("New seed"), icon=":material/casino:", on_click=_new_seed, key="new_seed")
         with b:
             rule = _rule()

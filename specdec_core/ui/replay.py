@@ -15,6 +15,7 @@ from specdec_core.tokens import shown
 from specdec_core.trace import Block, Position, Settings, Totals, Trace, totals, trace_to_json
 from specdec_core.ui.charts import chart
 from specdec_core.ui.exercise_block import question_link
+from specdec_core.ui.links import whole_field
 from specdec_core.ui.literal import literal
 from specdec_core.ui.shell import notation, theme
 from specdec_core.ui.stepper import step_fragment, stepper
@@ -72,12 +73,11 @@ def _go(index: int) -> None:
 
 def _block_line(block: Block, n: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input(
+        whole_field(
             _("Block, of {n}").format(n=n),
             1,
             max(1, n),
             key=BLOCK,
-            bind="query-params",
             on_change=_go_typed,
             width=140,
         )
