@@ -4,7 +4,15 @@ Does not know: units other than probabilities, the screen.
 """
 
 import math
+import re
+import unicodedata
 from fractions import Fraction
+
+#: Characters of a typed number that are read.
+LONGEST = 40
+
+_PLAIN = re.compile(r"[0-9]{1,30}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,30}(?:[eE][+-]?[0-9]{1,2})?")
+_GREETING = re.compile(r"^[=≈~≃]\s*")
 
 
 def probability(value: float) -> str:
@@ -42,27 +50,37 @@ def compared(left: float, right: float) -> tuple[str, str]:
     return repr(left), repr(right)
 
 
-def decimal(text: str) -> Fraction:
-    """A number as people write it: 0.75, .75, 0,75, 3/4, 75 %. Raises ValueError with one plain sentence."""
-    cleaned = text.strip().replace("\u00a0", " ").replace("\u2212", "-")
-    if not cleaned:
-        raise ValueError("is blank.")
-    if len(cleaned) > 40:
-        raise ValueError("is too long to be a number.")
-    percent = cleaned.endswith("%")
-    body = cleaned.rstrip("%").strip().replace(",", ".")
-    try:
-        top, _, bottom = body.partition("/")
-        value = Fraction(_plain(top)) / (Fraction(_plain(bottom)) if bottom else 1)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"is not a number: {text.strip()[:40]!r}.") from None
-    return value / 100 if percent else value
+class NotANumber(ValueError):
+    """A text is no number as people write one. ``why``: "blank", "long", "zero" (it divides by that), "other"."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
-def _plain(text: str) -> str:
-    text = text.strip()
-    digits = text.lstrip("+-")
-    # Fraction would also read "1e999999999", which takes for ever, and "1_0", which nobody means.
-    if not digits or any(c not in "0123456789." for c in digits) or digits.count(".") > 1 or digits == ".":
-        raise ValueError(text)
-    return text
+def read_number(text: str) -> Fraction:
+    """A number as people write it: 0.75, .75, 0,75, 3/4, 0.6/0.8, 75 %, 7.5e-1, = 0.75, also in full-width digits.
+
+    The comma is a decimal comma, never a separator of thousands. Raises NotANumber.
+    """
+    if not text.strip():
+        raise NotANumber("blank")
+    if len(text) > LONGEST:
+        raise NotANumber("long")
+    plain = unicodedata.normalize("NFKC", text).replace("−", "-").replace("⁄", "/").replace("÷", "/")
+    sign, plain = _sign(_GREETING.sub("", plain.strip()))
+    plain, scale = (plain[:-1].rstrip(), Fraction(1, 100)) if plain.endswith("%") else (plain, Fraction(1))
+    parts = [part.strip() for part in plain.split("/")]
+    # By pattern, for Fraction also reads "1e999999999", which takes for ever, and "1_0", which nobody means.
+    if len(parts) > 2 or (len(parts) == 2 and scale != 1) or not all(_PLAIN.fullmatch(part) for part in parts):
+        raise NotANumber("other")
+    top, *bottom = (Fraction(part.replace(",", ".")) for part in parts)
+    if bottom == [0]:
+        raise NotANumber("zero")
+    return sign * scale * (top / bottom[0] if bottom else top)
+
+
+def _sign(text: str) -> tuple[int, str]:
+    if text[:1] in ("+", "-"):
+        return (-1 if text[0] == "-" else 1), text[1:].lstrip()
+    return 1, text

@@ -6,18 +6,14 @@ from the numeric layers only and are brought back to paper here (``on_paper``).
 Does not know: questions, grading, the screen.
 """
 
-import re
-import unicodedata
 from fractions import Fraction
 
+from specdec_core.numbers import LONGEST, NotANumber, read_number
 from specdec_core.tokens import shown
 from specdec_core.words import _
 
-MAX_NUMBER_TEXT = 40
+MAX_NUMBER_TEXT = LONGEST
 MAX_NUMBER = Fraction(10**9)
-
-_PLAIN = re.compile(r"[0-9]{1,30}(?:[.,][0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?|[.,][0-9]{1,30}(?:[eE][+-]?[0-9]{1,2})?")
-_GREETING = re.compile(r"^[=≈~≃]\s*")
 
 
 class InvalidNumber(ValueError):
@@ -25,36 +21,26 @@ class InvalidNumber(ValueError):
 
 
 def parse_number(text: str) -> Fraction:
-    """The number a person typed: 0.75, .75, 0,75, 3/4, 0.6/0.8, 75 %, 7.5e-1, also in full-width digits.
-
-    The comma is a decimal comma, never a separator of thousands. Raises InvalidNumber.
-    """
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidNumber(_("Type a number, for example 0.75 or 3/4."))
-    if len(text) > MAX_NUMBER_TEXT:
-        raise InvalidNumber(
-            _("This number is too long: at most {most} characters are read.").format(most=MAX_NUMBER_TEXT)
-        )
-    plain = unicodedata.normalize("NFKC", text).replace("−", "-").replace("⁄", "/").replace("÷", "/")
-    plain = _GREETING.sub("", plain.strip())
-    sign, plain = _sign(plain)
-    plain, scale = (plain[:-1].rstrip(), Fraction(1, 100)) if plain.endswith("%") else (plain, Fraction(1))
-    parts = [part.strip() for part in plain.split("/")]
-    if len(parts) > 2 or (len(parts) == 2 and scale != 1) or not all(_PLAIN.fullmatch(part) for part in parts):
-        raise InvalidNumber(_("{text} is not a number; write it like 0.75, 3/4 or 75 %.").format(text=_quoted(text)))
-    numbers = [Fraction(part.replace(",", ".")) for part in parts]
-    if len(numbers) == 2 and numbers[1] == 0:
-        raise InvalidNumber(_("{text} divides by zero.").format(text=_quoted(text)))
-    value = sign * scale * (numbers[0] / numbers[1] if len(numbers) == 2 else numbers[0])
+    """The number a person typed, as ``read_number`` reads it, up to a billion. Raises InvalidNumber."""
+    if not isinstance(text, str):
+        text = ""
+    try:
+        value = read_number(text)
+    except NotANumber as error:
+        raise InvalidNumber(_sentence(error.why, text)) from None
     if abs(value) > MAX_NUMBER:
         raise InvalidNumber(_("{text} is too large a number for this exercise.").format(text=_quoted(text)))
     return value
 
 
-def _sign(text: str) -> tuple[int, str]:
-    if text[:1] in ("+", "-"):
-        return (-1 if text[0] == "-" else 1), text[1:].lstrip()
-    return 1, text
+def _sentence(why: str, text: str) -> str:
+    if why == "blank":
+        return _("Type a number, for example 0.75 or 3/4.")
+    if why == "long":
+        return _("This number is too long: at most {most} characters are read.").format(most=MAX_NUMBER_TEXT)
+    if why == "zero":
+        return _("{text} divides by zero.").format(text=_quoted(text))
+    return _("{text} is not a number; write it like 0.75, 3/4 or 75 %.").format(text=_quoted(text))
 
 
 def _quoted(text: str) -> str:

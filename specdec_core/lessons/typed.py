@@ -7,7 +7,7 @@ Does not know: streamlit, which lesson asks.
 
 from fractions import Fraction
 
-from specdec_core.numbers import decimal
+from specdec_core.numbers import read_number
 from specdec_core.words import _
 
 
@@ -18,7 +18,7 @@ def read_probability(text: str, name: str) -> tuple[Fraction | None, str]:
     if not typed:
         return None, _("{name} is blank. {example}").format(name=name, example=example)
     try:
-        value = decimal(text)
+        value = read_number(text)
     except ValueError:
         return None, _("{name} = “{typed}” is not a number. {example}").format(name=name, typed=typed, example=example)
     if value < 0:
