@@ -15,7 +15,10 @@ pytestmark = pytest.mark.browser
 
 
 def test_back_and_forward(open_app: Callable[..., Any]) -> None:
+    """Streamlit may leave an entry without parameters on the way from page to page, which shows the defaults."""
     page = open_app("one_token?q=0.5&p=0.25&r=0.3")
+    draft = 'input[type="text"][aria-label="Draft, q"]'
+    page.locator(f'{draft}[value="0.5"]').wait_for()
     settle(page)
     page.get_by_role("link", name="Why random").first.click()
     page.wait_for_url(re.compile("/why_random"))
@@ -23,14 +26,17 @@ def test_back_and_forward(open_app: Callable[..., Any]) -> None:
     settle(page)
     page.go_back()
     page.get_by_role("heading", level=1, name="One token").wait_for()
+    page.locator(draft).wait_for()
     settle(page)
-    draft = 'input[type="text"][aria-label="Draft, q"]'
-    assert page.locator(draft).input_value()  # Streamlit left an entry without parameters on the way: defaults
-    page.go_back()
+    if "q=0.5" not in page.url:
+        assert page.locator(draft).input_value() == "0.8"
+        page.go_back()
     page.locator(f'{draft}[value="0.5"]').wait_for()
     assert "q=0.5" in page.url
     page.go_forward()
-    page.go_forward()
+    settle(page)
+    if "why_random" not in page.url:
+        page.go_forward()
     page.get_by_role("heading", level=1, name="Why random").wait_for()
     settle(page)
     assert page.locator('[data-testid="stException"]').count() == 0
