@@ -2,6 +2,7 @@
 
 import gc
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from specdec_core.decoding import assemble, decode
 from specdec_core.models.toy import toy_pair
 from specdec_core.trace import Settings, Trace, trace_to_json
-from specdec_core.ui import shell
+from specdec_core.ui import collector
 
 
 def page(name: str, **query: str) -> AppTest:
@@ -133,14 +134,33 @@ def test_notation_changes_the_letters_everywhere() -> None:
     assert "K = 4" in said(at)
 
 
-def test_what_is_loaded_for_good_is_out_of_the_collectors_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stays_is_out_of_the_collectors_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streamlit collects garbage after every run of every visitor: with all modules in sight that is 0.1 s a press."""
     gc.unfreeze()
-    monkeypatch.setattr(shell, "_modules_seen", 0)
-    shell.spare_the_collector()
+    monkeypatch.setattr(collector, "_modules", 0)
+    monkeypatch.setattr(collector, "_last", time.monotonic())
+    collector.spare()
     first = gc.get_freeze_count()
     assert first > 50_000
     extra = [[] for _ in range(1000)]  # type: ignore[var-annotated]
-    shell.spare_the_collector()  # no module more: nothing to do
+    collector.spare()  # no module more, and no minute over: nothing to do
     assert gc.get_freeze_count() <= first and len(extra) == 1000
+    gc.unfreeze()
+
+
+def test_garbage_among_what_was_out_of_sight_is_found_within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Visitor:
+        pass
+
+    visitor: Any = Visitor()
+    visitor.itself = visitor
+    gone = weakref.ref(visitor)
+    gc.collect()
+    gc.freeze()
+    del visitor
+    gc.collect()
+    assert gone() is not None
+    monkeypatch.setattr(collector, "_last", time.monotonic() - collector.SECONDS)
+    collector.spare()
+    assert gone() is None
     gc.unfreeze()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from specdec_core.ui import collector
 from specdec_core.words import language, use_language
 
 
@@ -21,5 +22,6 @@ def part(body: Callable[[], None], key: str, every: float | None = None) -> None
     def run() -> None:
         use_language(spoken)  # each run has a thread and a context of its own
         body()
+        collector.spare()
 
     st.fragment(run, run_every=every, key=key)()

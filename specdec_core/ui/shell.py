@@ -3,15 +3,13 @@
 Does not know: what is on a page.
 """
 
-import gc
-import sys
 from pathlib import Path
 
 import streamlit as st
 
 from specdec_core import log
 from specdec_core.figures.palette import Theme
-from specdec_core.ui import glossary, theme_watch
+from specdec_core.ui import collector, glossary, theme_watch
 from specdec_core.ui.links import choice
 from specdec_core.ui.pages import sections, spec
 from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
@@ -19,7 +17,6 @@ from specdec_core.words import LANGUAGES, NOTATIONS, Notation, _, use_language
 _MARK = "_came_through_app"
 _PER_PAGE = ("step", "block", "candidate", "step_is_playing")
 _ROOT = Path(__file__).resolve().parents[2]
-_modules_seen = 0
 
 _PRESENT_CSS = """
 <style>
@@ -70,20 +67,7 @@ def run_app() -> None:
     try:
         page.run()
     finally:  # a page may end by asking for another run
-        spare_the_collector()
-
-
-def spare_the_collector() -> None:
-    """Take what is loaded for good out of the garbage collector's sight, once for each batch of modules.
-
-    Streamlit collects all garbage after every run of every visitor. With a few hundred thousand objects of libraries to
-    walk through that takes a tenth of a second, three times as long as the page: benchmarks/README.md.
-    """
-    global _modules_seen
-    if len(sys.modules) > _modules_seen:
-        _modules_seen = len(sys.modules)
-        gc.collect()
-        gc.freeze()
+        collector.spare()
 
 
 def _configure() -> None:
