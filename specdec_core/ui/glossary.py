@@ -51,7 +51,7 @@ def entries(n: Notation) -> list[tuple[str, str]]:
 
 def show(n: Notation) -> None:
     """The glossary and where it all comes from."""
-    st.markdown("\n\n".join(f"**{term}** {meaning}" for term, meaning in entries(n)))
+    st.markdown("\n\n".join(f"**{term}:** {meaning}" for term, meaning in entries(n)))
     st.caption(
         _(
             "Sources: Foundations of Large Language Models (Xiao and Zhu 2025), chapter 5; Leviathan, Kalman and Matias"

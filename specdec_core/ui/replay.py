@@ -143,16 +143,17 @@ def known_rows(block: Block, cursor: int, n: Notation) -> list[dict[str, object]
 
 
 def table(rows: list[dict[str, object]], key: str) -> None:
-    """Rows as a table with full precision behind four decimals."""
+    """Rows as a table: four significant digits, so that what is small is not shown as 0, and full precision behind."""
     if not rows:
         return
     numbers = [name for name in rows[0] if name not in ("t", _("token"), _("verdict"))]
     st.dataframe(
         {name: [row[name] for row in rows] for name in rows[0]},
         hide_index=True,
+        placeholder="",
         key=f"{key}_table",
         alt=_("One row per candidate with its probabilities, its draw and its verdict"),
-        column_config={name: st.column_config.NumberColumn(format="%.4f") for name in numbers},
+        column_config={name: st.column_config.NumberColumn(format="%.4g") for name in numbers},
     )
 
 
@@ -193,7 +194,7 @@ def position_detail(x: Position, settings: Settings, n: Notation, key: str, judg
             height=260,
             key=f"{key}_top",
             alt=_("The most likely tokens with draft, target and residual probability"),
-            column_config={name: st.column_config.NumberColumn(format="%.4f") for name in (n.q, n.p, _("residual"))},
+            column_config={name: st.column_config.NumberColumn(format="%.4g") for name in (n.q, n.p, _("residual"))},
         )
 
 
