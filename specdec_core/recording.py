@@ -157,5 +157,9 @@ class Recorder:
         return some[np.argsort(-lack, kind="stable")[:TOP]], total
 
     def _whole_rest(self, q: Array, p: Array) -> tuple[NDArray[np.intp], float]:
-        lack = np.maximum(0.0, p - self._support.spread(q))
-        return likeliest(lack, TOP), float(lack.sum())
+        some = np.flatnonzero(p)  # nothing is lacking where p is 0, and at temperature 0 it is 0 but for one token
+        if 2 * some.size > p.size:
+            lack = np.maximum(0.0, p - self._support.spread(q))
+            return likeliest(lack, TOP), float(lack.sum())
+        lack = np.maximum(0.0, p[some] - self._support.at_many(q, some))
+        return some[likeliest(lack, TOP)], float(lack.sum())
