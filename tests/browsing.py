@@ -26,8 +26,11 @@ def settle(page: Any) -> None:
 
 
 def press_steps(page: Any, *keys: str) -> None:
-    """Press keys that step through a block, one after the other, once its cards are there to be stepped through."""
+    """Press keys that step through a block, once its cards are there, and the buttons that the keys belong to."""
     page.locator(CARDS).first.wait_for()
+    page.get_by_role("button", name="Start over").first.wait_for()
+    page.get_by_role("button", name="Play").first.wait_for()
+    settle(page)
     for key in keys:
         page.keyboard.press(key)
         settle(page)

@@ -67,7 +67,10 @@ def test_a_lesson_by_keyboard_alone(open_app: Callable[..., Any]) -> None:
 
 def test_the_stepper_by_keyboard_alone(open_app: Callable[..., Any]) -> None:
     page = open_app()
-    press_steps(page, "Home", "ArrowRight")
+    press_steps(page, "Home")
+    page.get_by_text("Step 0 of").first.wait_for()
+    press_steps(page, "ArrowRight")
+    page.get_by_text("Step 1 of").first.wait_for()
     page.wait_for_url("**step=1**")
     focus_by_tab(page, "button:not([disabled])")
     ring = "e => getComputedStyle(e).outlineStyle !== 'none' || getComputedStyle(e).boxShadow !== 'none'"
