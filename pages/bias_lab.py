@@ -4,6 +4,8 @@ from specdec_core.ui.shell import begin_page
 
 begin_page("bias_lab")
 
+from functools import partial
+
 import streamlit as st
 
 from specdec_core.ui import bias_law, bias_trials, bias_worth
@@ -65,7 +67,7 @@ with controls:
 # The sliders stand above the picture that they change, so that both are in view on a small screen.
 numbers = picture.container()
 prices = st.container()
-part(lambda: law_part(here), LAW)
+part(partial(law_part, here), LAW)
 if here is not None:
     st.header(_("Draw it and see"), anchor=False)
     bias_trials.trials(here)
@@ -73,7 +75,6 @@ st.header(_("On whole texts"), anchor=False)
 texts_section()
 if here is not None:
     st.header(_("What it is worth"), anchor=False)
-    place = here
-    part(lambda: worth_part(place), WORTH)
+    part(partial(worth_part, here), WORTH)
 ui.sources(ui.LEVIATHAN_SOURCE, ui.CHEN_SOURCE)
 ui.next_lesson("speed")

@@ -101,7 +101,7 @@ def judged_twice(x: Comparison) -> None:
             help=_("The same seed, the same candidates."),
         )
         st.button(_("Draw others"), key="redraw", icon=":material/casino:", on_click=redraw)
-    show_candidates(x, int(seed or 0))
+    show_candidates(x, seed)
 
 
 def tasks(x: Comparison | None) -> list[ui.Task]:

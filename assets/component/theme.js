@@ -6,11 +6,12 @@ const APP = '[data-testid="stApp"]'
 export default function ({ data, setTriggerValue }) {
   const app = document.querySelector(APP)
   if (!app) return
-  let asked
   const look = () => {
     const shown = getComputedStyle(app).colorScheme
-    if (shown !== data.drawn_for && shown !== asked) setTriggerValue("changed", shown)
-    asked = shown
+    // Asked once for each change, and kept on the page, for every run calls this anew: should the server never see the
+    // theme that the browser shows, that is the end of it.
+    if (shown !== data.drawn_for && shown !== app.dataset.askedTheme) setTriggerValue("changed", shown)
+    app.dataset.askedTheme = shown
   }
   // Streamlit gives the app another class when it changes its colours.
   const watch = new MutationObserver(look)

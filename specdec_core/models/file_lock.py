@@ -1,5 +1,7 @@
 """One process at a time, by a lock on a file that no crash leaves behind.
 
+scripts/setup.py has a lock of its own: it runs before there is an environment, on Pythons too old for this.
+
 Does not know: what is done meanwhile.
 """
 

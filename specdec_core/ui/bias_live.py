@@ -110,7 +110,7 @@ def _position() -> int:
     """After how many tokens of the prompt; 0 at the end. Known once the prompt was cut into tokens."""
     check_link(lab_at=whole(0, 9999))
     begin_number("lab_at", 0, 0, 9999)
-    return int(whole_field(_("After how many tokens of the prompt (0: all)"), 0, 9999, key="lab_at") or 0)
+    return whole_field(_("After how many tokens of the prompt (0: all)"), 0, 9999, key="lab_at")
 
 
 def _ask_place(asked: Asked) -> None:

@@ -99,7 +99,7 @@ def _seed() -> int:
         help=_("The same number gives the same question on every machine. The address of this page holds it."),
     )
     st.button(_("New variant"), icon=":material/casino:", on_click=new_variant, key="new_variant", shortcut="N")
-    return int(value or 0)
+    return value
 
 
 def pick(label: str, titles: Mapping[str, str], key: str) -> str:

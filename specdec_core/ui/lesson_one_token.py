@@ -156,7 +156,7 @@ def _draw_controls(n: Notation) -> tuple[int, int]:
         )
     if full:
         st.caption(_("{n} draws are enough for one picture. Clear them to begin again.").format(n=core.MAX_DRAWS))
-    return int(count or 0), int(seed or 0)
+    return count, seed
 
 
 # --- What is seen ---------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def choose_block(key: str) -> tuple[Trace, int] | None:
             block = whole_field(_("Block, 1 to {last}").format(last=last), 1, last, key=block_key, width=140)
         else:
             block = 1
-    return trace, int(block) - 1
+    return trace, block - 1
 
 
 def real_token(n: Notation) -> None:

@@ -54,12 +54,13 @@ def one_of(known: Collection[str]) -> Callable[[str], bool]:
 
 
 def whole_field(label: str, low: int, high: int, key: str, **more: Any) -> int:
-    """A field for a whole number from ``low`` to ``high``, bound to the address.
+    """A field for a whole number from ``low`` to ``high``, bound to the address; ``low`` where a person emptied it.
 
     A link that asks for an infinite number leaves it unbound: Streamlit would make an int of that, and there is none.
     """
     bind: Literal["query-params"] | None = None if _endless(st.query_params.get(key, "")) else "query-params"
-    return st.number_input(label, low, high, key=key, bind=bind, **more)
+    value = st.number_input(label, low, high, key=key, bind=bind, **more)
+    return low if value is None else value
 
 
 def _endless(text: str) -> bool:

@@ -153,7 +153,7 @@ def _collect(
             temperature=round(temperature, 4),
             rule=rule,
             parameter=parameter,
-            seed=int(seed),
+            seed=seed,
             **more,  # type: ignore[arg-type]
         )
     except ValueError as error:
